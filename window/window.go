@@ -1,0 +1,190 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+)
+
+// ErrBadWindow is wrapped by what [Fn.Validate] returns.
+var ErrBadWindow = errors.New("bad window function")
+
+// Fn says which windows an element is in. Two values are the same window function if they are ==.
+type Fn interface {
+	// Validate returns an error that wraps ErrBadWindow and says what is wrong with the parameters, or nil.
+	Validate() error
+	// Assign appends the windows of an element at time t to dst: none, one, or several, in the order of their starts. It
+	// allocates only if dst is too small. t is in [event.Min, event.Max].
+	Assign(dst []event.Window, t event.Time) []event.Window
+	// Merging reports whether windows of a key that intersect become one.
+	Merging() bool
+	// Compatible reports whether a Flatten of collections with these two functions has a meaning: they are equal, or both
+	// are sessions.
+	Compatible(o Fn) bool
+	// String returns the function as it is written in Go.
+	String() string
+}
+
+type global struct{}
+
+// Global puts every element into the one global window. It is what a collection has at first.
+func Global() Fn { return global{} }
+
+func (global) Validate() error { return nil }
+func (global) Assign(dst []event.Window, _ event.Time) []event.Window {
+	return append(dst, event.Global())
+}
+func (global) Merging() bool        { return false }
+func (global) Compatible(o Fn) bool { return o == Fn(global{}) }
+func (global) String() string       { return "window.Global()" }
+
+// FixedWindows are windows of one size, one after the other. See [Fixed].
+type FixedWindows struct{ size, offset time.Duration }
+
+// Fixed cuts time into windows of the given size, which start at multiples of it since the epoch. The size is at least 1 ms
+// and a whole number of milliseconds. (Beam's FixedWindows; that one is wrong before 1970, this one is not.)
+func Fixed(size time.Duration) FixedWindows { return FixedWindows{size: size} }
+
+// Offset moves all boundaries forward by d: 0 <= d < size, in whole milliseconds.
+func (f FixedWindows) Offset(d time.Duration) FixedWindows { f.offset = d; return f }
+
+// Validate implements [Fn].
+func (f FixedWindows) Validate() error {
+	if err := span(f, "size", f.size); err != nil {
+		return err
+	}
+	return offset(f, "size", f.offset, f.size)
+}
+
+// Assign implements [Fn]: one window; none for a time after event.EndOfGlobal. The last window ends with the global one.
+func (f FixedWindows) Assign(dst []event.Window, t event.Time) []event.Window {
+	if t > event.EndOfGlobal {
+		return dst
+	}
+	size := event.Time(f.size / time.Millisecond)
+	start := floor(t, size, event.Time(f.offset/time.Millisecond))
+	return append(dst, event.Window{Start: start, End: capped(start, size)})
+}
+
+// Merging implements [Fn]: false.
+func (f FixedWindows) Merging() bool { return false }
+
+// Compatible implements [Fn]: only with an equal one.
+func (f FixedWindows) Compatible(o Fn) bool { return o == Fn(f) }
+
+func (f FixedWindows) String() string {
+	if f.offset != 0 {
+		return fmt.Sprintf("window.Fixed(%v).Offset(%v)", f.size, f.offset)
+	}
+	return fmt.Sprintf("window.Fixed(%v)", f.size)
+}
+
+// SlidingWindows are windows of one size, one starting every period. See [Sliding].
+type SlidingWindows struct{ size, period, offset time.Duration }
+
+// Sliding gives windows of the given size, one of which starts at every multiple of period since the epoch. An element is in
+// floor or ceil of size/period windows. A period greater than the size leaves gaps: an element in a gap is in no window, and
+// vanishes at the window step, counted as no_window. Both are at least 1 ms and whole milliseconds. (Beam's SlidingWindows.)
+func Sliding(size, period time.Duration) SlidingWindows {
+	return SlidingWindows{size: size, period: period}
+}
+
+// Offset moves all boundaries forward by d: 0 <= d < period, in whole milliseconds.
+func (s SlidingWindows) Offset(d time.Duration) SlidingWindows { s.offset = d; return s }
+
+// Validate implements [Fn].
+func (s SlidingWindows) Validate() error {
+	if err := span(s, "size", s.size); err != nil {
+		return err
+	}
+	if err := span(s, "period", s.period); err != nil {
+		return err
+	}
+	return offset(s, "period", s.offset, s.period)
+}
+
+// Assign implements [Fn].
+func (s SlidingWindows) Assign(dst []event.Window, t event.Time) []event.Window {
+	if t > event.EndOfGlobal {
+		return dst
+	}
+	size, period := event.Time(s.size/time.Millisecond), event.Time(s.period/time.Millisecond)
+	last := floor(t, period, event.Time(s.offset/time.Millisecond))
+	first := last
+	if back := t - size + 1; last >= back { // the first start that is > t - size
+		first = last - (last-back)/period*period
+	} else {
+		return dst
+	}
+	for start := first; start <= last; start += period {
+		dst = append(dst, event.Window{Start: start, End: capped(start, size)})
+	}
+	return dst
+}
+
+// Merging implements [Fn]: false.
+func (s SlidingWindows) Merging() bool { return false }
+
+// Compatible implements [Fn]: only with an equal one.
+func (s SlidingWindows) Compatible(o Fn) bool { return o == Fn(s) }
+
+func (s SlidingWindows) String() string {
+	if s.offset != 0 {
+		return fmt.Sprintf("window.Sliding(%v, %v).Offset(%v)", s.size, s.period, s.offset)
+	}
+	return fmt.Sprintf("window.Sliding(%v, %v)", s.size, s.period)
+}
+
+// SessionWindows grow with the elements of a key that are close to each other. See [Sessions].
+type SessionWindows struct{ gap time.Duration }
+
+// Sessions gives each element the window [time, time+gap); a grouping step merges the windows of a key that intersect.
+// Windows that only touch stay apart. The gap is at least 1 ms and a whole number of milliseconds. (Beam's Sessions.)
+func Sessions(gap time.Duration) SessionWindows { return SessionWindows{gap: gap} }
+
+// Validate implements [Fn].
+func (s SessionWindows) Validate() error { return span(s, "gap", s.gap) }
+
+// Assign implements [Fn]: one window; none for a time after event.EndOfGlobal.
+func (s SessionWindows) Assign(dst []event.Window, t event.Time) []event.Window {
+	if t > event.EndOfGlobal {
+		return dst
+	}
+	return append(dst, event.Window{Start: t, End: capped(t, event.Time(s.gap/time.Millisecond))})
+}
+
+// Merging implements [Fn]: true.
+func (s SessionWindows) Merging() bool { return true }
+
+// Compatible implements [Fn]: with all sessions, whatever their gap.
+func (s SessionWindows) Compatible(o Fn) bool { _, ok := o.(SessionWindows); return ok }
+
+func (s SessionWindows) String() string { return fmt.Sprintf("window.Sessions(%v)", s.gap) }
+
+// floor returns the greatest start <= t of a grid of starts offset + n*step.
+func floor(t, step, offset event.Time) event.Time {
+	r := (t - offset) % step
+	if r < 0 {
+		r += step
+	}
+	return t - r
+}
+
+// capped returns the end of a window, which is never after the end of the global one.
+func capped(start, size event.Time) event.Time { return min(start+size, event.EndOfGlobal+1) }
+
+func span(f Fn, what string, d time.Duration) error {
+	if d < time.Millisecond || d%time.Millisecond != 0 {
+		return fmt.Errorf("%w: %v: the %s must be at least 1ms and whole milliseconds", ErrBadWindow, f, what)
+	}
+	return nil
+}
+
+func offset(f Fn, what string, d, limit time.Duration) error {
+	if d < 0 || d >= limit || d%time.Millisecond != 0 {
+		return fmt.Errorf("%w: %v: the offset must be 0 <= offset < %s, in whole milliseconds", ErrBadWindow, f, what)
+	}
+	return nil
+}
