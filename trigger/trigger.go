@@ -9,10 +9,6 @@ type Trigger interface {
 	String() string
 	// Continuation returns the trigger of what a grouping with this trigger gives (beam-semantics 3.3).
 	Continuation() Trigger
-	// Finishes reports whether the trigger can come to an end and then lose data.
-	Finishes() bool
-	// Multiple reports whether it can fire a window more than once while no element is late.
-	Multiple() bool
 }
 
 // Default fires once when the watermark has passed the window's end, and then again for every late element that comes
@@ -24,9 +20,3 @@ func (Default) String() string { return "trigger.Default{}" }
 
 // Continuation implements [Trigger]: the default again.
 func (d Default) Continuation() Trigger { return d }
-
-// Finishes implements [Trigger]: false.
-func (Default) Finishes() bool { return false }
-
-// Multiple implements [Trigger]: false.
-func (Default) Multiple() bool { return false }

@@ -1,0 +1,148 @@
+package levada
+
+import (
+	"iter"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/internal/graph"
+)
+
+// chain adds a step that is fused into its input's stage.
+func chain[I, O any](in PCollection[I], name string, bind func(*exec.Binder, *exec.Inst, exec.Sink[O]) exec.Sink[I]) PCollection[O] {
+	op := &exec.ChainOp{Bind: func(b *exec.Binder, st *exec.Inst, outs []any) any {
+		return bind(b, st, outs[0].(exec.Sink[O]))
+	}}
+	s := in.owner(name).add(&graph.Step{
+		Kind: graph.Chain, Op: op, Inputs: []graph.Port{in.port}, Outputs: []graph.Output{exec.OutputOf[O]{}},
+	}, name)
+	return derived[O](in, s, 0)
+}
+
+// call runs a user's function; ok is false if it failed, which is then the step's failure.
+func call[I, O any](e *exec.Elem, st *exec.Inst, v I, fn func(I) (O, error)) (o O, ok bool) {
+	if e.Err != nil {
+		return o, false
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			e.Panicked(st, v, r)
+		}
+	}()
+	old := e.Enter(st)
+	o, err := fn(v)
+	e.Leave(old)
+	if err != nil {
+		e.Fail(st, v, err)
+		return o, false
+	}
+	return o, true
+}
+
+// Map calls fn for every element and emits what it returns, at the same time and in the same windows. fn is shared by all
+// tasks. For results of more than four words ParDo with out.Emit(c, T{...}) is several times cheaper.
+func Map[I, O any](in PCollection[I], name string, fn func(I) O) PCollection[O] {
+	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+		return func(e *exec.Elem, v I) {
+			if o, ok := call(e, st, v, func(v I) (O, error) { return fn(v), nil }); ok {
+				out(e, o)
+			}
+		}
+	})
+}
+
+// Failed is an element for which a function returned an error.
+type Failed[I any] struct {
+	Value I
+	Err   string // the error's text
+}
+
+// FailedOf is the collection of the elements for which a TryMap's function failed. Declare one and hand it to [FailedTo].
+type FailedOf[I any] = PCollection[Failed[I]]
+
+// TryOption is an option of [TryMap].
+type TryOption[I any] struct{ failed *FailedOf[I] }
+
+// FailedTo sets *to to the collection of those elements for which the function returned an error; the run goes on.
+func FailedTo[I any](to *FailedOf[I]) TryOption[I] { return TryOption[I]{to} }
+
+// TryMap is Map with a function that may return an error. Without [FailedTo] an error fails the run.
+func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opts ...TryOption[I]) PCollection[O] {
+	keep := len(opts) > 0
+	op := &exec.ChainOp{Bind: func(_ *exec.Binder, st *exec.Inst, outs []any) any {
+		out, failed := outs[0].(exec.Sink[O]), outs[1].(exec.Sink[Failed[I]])
+		var bad error // the task's own
+		return exec.Sink[I](func(e *exec.Elem, v I) {
+			o, ok := call(e, st, v, func(v I) (O, error) {
+				o, err := fn(v)
+				if bad = err; keep {
+					err = nil
+				}
+				return o, err
+			})
+			switch {
+			case !ok:
+			case bad != nil:
+				failed(e, Failed[I]{v, bad.Error()})
+			default:
+				out(e, o)
+			}
+		})
+	}}
+	s := in.owner(name).add(&graph.Step{
+		Kind: graph.Chain, Op: op, Inputs: []graph.Port{in.port},
+		Outputs: []graph.Output{exec.OutputOf[O]{}, exec.OutputOf[Failed[I]]{}},
+	}, name)
+	for _, o := range opts {
+		*o.failed = derived[Failed[I]](in, s, 1)
+	}
+	return derived[O](in, s, 0)
+}
+
+// Filter passes on the elements for which keep returns true. keep is shared by all tasks.
+func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollection[T] {
+	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+		return func(e *exec.Elem, v T) {
+			if yes, ok := call(e, st, v, func(v T) (bool, error) { return keep(v), nil }); ok && yes {
+				out(e, v)
+			}
+		}
+	})
+}
+
+// FlatMap emits all that the sequence yields which fn returns for an element, at the same time and in the same windows. fn is
+// shared by all tasks; the sequence is used once.
+func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) PCollection[O] {
+	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+		return func(e *exec.Elem, v I) {
+			call(e, st, v, func(v I) (struct{}, error) {
+				for o := range fn(v) {
+					if out(e, o); e.Err != nil {
+						break
+					}
+					if e.Run.Stopped() {
+						e.Err = exec.ErrStopped
+						break
+					}
+				}
+				return struct{}{}, nil
+			})
+		}
+	})
+}
+
+// KeyBy gives every element a key.
+func KeyBy[K comparable, V any](in PCollection[V], name string, key func(V) K) PCollection[KV[K, V]] {
+	return Map(in, name, func(v V) KV[K, V] { return KV[K, V]{Key: key(v), Value: v} })
+}
+
+// KeyValue makes a key and a value of every element.
+func KeyValue[T any, K comparable, V any](in PCollection[T], name string, fn func(T) (K, V)) PCollection[KV[K, V]] {
+	return Map(in, name, func(v T) KV[K, V] { k, x := fn(v); return KV[K, V]{Key: k, Value: x} })
+}
+
+// Timed is a value with an event time, for [CreateTimed].
+type Timed[T any] struct {
+	Value T
+	Time  event.Time
+}

@@ -1,0 +1,132 @@
+package levada
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/levadaflow/levada/coder/plan"
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/engine"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/window"
+)
+
+// Problems of a pipeline's building. Each is wrapped by a [*BuildError]; test with errors.Is.
+var (
+	// ErrDuplicateName: two steps of one scope have the same name.
+	ErrDuplicateName = errors.New("duplicate step name")
+	// ErrBadName: a step's or scope's name is empty or has a slash.
+	ErrBadName = errors.New("bad step name")
+	// ErrBadWindow: a window function's parameters make no sense.
+	ErrBadWindow = window.ErrBadWindow
+	// ErrBadLateness: an allowed lateness is negative, or not in whole milliseconds.
+	ErrBadLateness = errors.New("bad allowed lateness")
+	// ErrBadSkew: an allowed skew is negative, or not in whole milliseconds.
+	ErrBadSkew = errors.New("bad allowed skew")
+	// ErrBadTrigger: the trigger is not supported.
+	ErrBadTrigger = errors.New("bad trigger")
+	// ErrAccumulationUnset: a window can fire more than once and it was not said whether its panes accumulate.
+	ErrAccumulationUnset = errors.New("accumulation is not set")
+	// ErrUnboundedGlobal: an unbounded input is grouped in the global window with the default trigger: no pane would ever come.
+	ErrUnboundedGlobal = errors.New("an unbounded input is grouped in the global window")
+	// ErrIncompatibleFlatten: the inputs of a Flatten have windows or triggers that do not go together.
+	ErrIncompatibleFlatten = errors.New("incompatible inputs of a flatten")
+	// ErrKeyType: equal keys may have different encodings, or the other way round.
+	ErrKeyType = plan.ErrKeyType
+	// ErrValueType: values of the type cannot be encoded.
+	ErrValueType = plan.ErrValueType
+	// ErrOtherPipeline: the inputs of a step belong to different pipelines.
+	ErrOtherPipeline = errors.New("collections of different pipelines")
+	// ErrDeclaring: a handle was used while the pipeline was being built.
+	ErrDeclaring = errors.New("used while the pipeline is built")
+)
+
+// Failures of a running pipeline; test with errors.Is.
+var (
+	// ErrSkew: a step moved an element's time further back than its allowed skew.
+	ErrSkew = event.ErrSkew
+	// ErrOutOfRange: a step gave an element a time outside of [event.Min, event.Max].
+	ErrOutOfRange = event.ErrOutOfRange
+	// ErrZeroTime: a time function returned the zero time.Time.
+	ErrZeroTime = event.ErrZeroTime
+	// ErrStuck: nothing can run although the input has not finished. The text says who waits for whom.
+	ErrStuck = engine.ErrStuck
+	// ErrHanging: the run was ended and user code did not return within 5 s. Its goroutine is left behind.
+	ErrHanging = engine.ErrHanging
+)
+
+// A BuildError is one thing that is wrong with a pipeline, found while it is built.
+type BuildError struct {
+	Step string // path
+	Site string // file:line of the call
+	Err  error
+}
+
+// Error names site and step.
+func (e *BuildError) Error() string { return fmt.Sprintf("%s: step %s: %v", e.Site, e.Step, e.Err) }
+
+// Unwrap returns the cause.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// BuildErrors are all that is wrong with a pipeline, in the order of its steps. errors.Is and errors.As see each.
+type BuildErrors []*BuildError
+
+// Error has a line for each.
+func (e BuildErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, x := range e {
+		lines[i] = x.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns them all.
+func (e BuildErrors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, x := range e {
+		all[i] = x
+	}
+	return all
+}
+
+// A StepError is an error or panic of a step while the pipeline runs.
+type StepError struct {
+	Step    string     // path
+	Element string     // cut to 200 bytes; "" if there was none
+	Time    event.Time // the element's
+	Window  string     // its first window; "" if there was none
+	Stack   string     // of a panic; else ""
+	Err     error
+}
+
+// Error names the place first; the stack comes last.
+func (e *StepError) Error() string { f := exec.Failure(*e); return f.Error() }
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// publicError makes an engine's error one of this package.
+func publicError(err error) error {
+	if f, ok := err.(*exec.Failure); ok {
+		s := StepError(*f)
+		return &s
+	}
+	if err == nil {
+		return nil
+	}
+	var f *exec.Failure
+	if errors.As(err, &f) { // joined with another
+		s := StepError(*f)
+		return &joinedError{err, &s}
+	}
+	return err
+}
+
+// joinedError is an error of the engine in which a step's failure can be found as a *StepError.
+type joinedError struct {
+	error
+	step *StepError
+}
+
+func (e *joinedError) Unwrap() []error { return []error{e.error, e.step} }

@@ -1,0 +1,363 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/internal/graph"
+	"github.com/levadaflow/levada/internal/progress"
+)
+
+// Options say how a graph is run.
+type Options struct {
+	Parallelism int                   // tasks a stage; 0: GOMAXPROCS
+	Clock       Clock                 // nil: the machine's
+	MaxBundle   int                   // elements; 0: no limit of its own
+	Grace       time.Duration         // how long an ending run waits for user code to return; 0: 5 s
+	Holds       map[string]event.Time // keeps the output of steps back for ever; for tests of the stuck report
+}
+
+// Job is a graph that runs.
+type Job struct {
+	graph      *graph.Graph
+	options    Options
+	clock      Clock
+	virtual    bool
+	external   bool // elements come from outside: standing still is no error
+	stages     []*graph.Stage
+	tasks      []*task
+	metrics    *exec.Metrics
+	splits     map[*graph.Step]*coordinator
+	total      int64 // bytes of all splits
+	sinks      []exec.Committer
+	run        *exec.Run
+	parent     context.Context
+	cancel     context.CancelFunc
+	inflight   atomic.Int64
+	unfinished atomic.Int64 // tasks whose watermarks are not all at Max
+	quiet      chan struct{}
+	done       chan struct{} // closed when the run is ending
+	over       chan struct{} // closed when it has ended
+	watch      chan struct{} // closed when Watch's goroutine has ended; nil without one
+
+	mu      sync.Mutex
+	ending  bool
+	err     error
+	waiters []chan struct{} // told when the job is quiet
+}
+
+// Start prepares and starts the job. An error is one of the preparation: listing of sources, opening of sinks.
+func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
+	if o.Parallelism <= 0 {
+		o.Parallelism = runtime.GOMAXPROCS(0)
+	}
+	if o.Clock == nil {
+		o.Clock = System{}
+	}
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
+	j := &Job{
+		graph: g, options: o, clock: o.Clock, stages: g.Fuse(), metrics: exec.NewMetrics(), parent: ctx,
+		splits: map[*graph.Step]*coordinator{}, quiet: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
+	}
+	_, j.virtual = o.Clock.(*Virtual)
+	inner, cancel := context.WithCancel(ctx)
+	j.cancel = cancel
+	j.run = &exec.Run{Ctx: inner}
+	if err := j.prepare(inner); err != nil {
+		cancel()
+		return nil, err
+	}
+	j.build()
+	j.unfinished.Store(int64(len(j.tasks)))
+	for _, t := range j.tasks {
+		j.put(t, message{kind: msgStart})
+	}
+	for _, t := range j.tasks {
+		go t.run()
+	}
+	go j.supervise()
+	return j, nil
+}
+
+// prepare lists the sources and opens the sinks.
+func (j *Job) prepare(ctx context.Context) error {
+	for _, s := range j.graph.Steps {
+		op, ok := s.Op.(*exec.RootOp)
+		if !ok {
+			continue
+		}
+		j.external = j.external || op.External
+		if op.List == nil {
+			continue
+		}
+		splits, err := op.List(ctx)
+		if err != nil {
+			return &exec.Failure{Step: s.Name, Err: err}
+		}
+		j.splits[s] = newCoordinator(splits)
+		for _, sp := range splits {
+			j.total += sp.Size
+		}
+	}
+	for _, s := range j.graph.Steps {
+		op, ok := s.Op.(*exec.ChainOp)
+		if !ok || op.Commit == nil {
+			continue
+		}
+		if err := op.Commit.Begin(ctx, j.options.Parallelism); err != nil {
+			j.abortSinks()
+			return &exec.Failure{Step: s.Name, Err: err}
+		}
+		j.sinks = append(j.sinks, op.Commit)
+	}
+	return nil
+}
+
+func (j *Job) abortSinks() {
+	for _, s := range j.sinks {
+		s.Abort()
+	}
+}
+
+// build makes the tasks and binds them to each other.
+func (j *Job) build() {
+	p := j.options.Parallelism
+	byStage := map[*graph.Stage][]*task{}
+	senders := map[graph.Edge]int{} // the number of an edge's first sender at each receiver
+	count := map[*graph.Stage]int{}
+	for _, st := range j.stages {
+		for _, edge := range st.Edges() {
+			senders[edge] = count[edge.To.Stage]
+			count[edge.To.Stage] += p
+		}
+	}
+	for _, st := range j.stages {
+		for i := range p {
+			t := &task{job: j, stage: st, index: i, inbox: newInbox(), ended: make(chan struct{})}
+			if count[st] > 0 {
+				t.frontier = progress.NewFrontier(count[st])
+			}
+			byStage[st] = append(byStage[st], t)
+			j.tasks = append(j.tasks, t)
+		}
+		if c := j.splits[st.Head]; c != nil {
+			c.tasks = byStage[st]
+		}
+	}
+	for _, t := range j.tasks {
+		j.bind(t, func(edge graph.Edge) []*link {
+			links := make([]*link, p)
+			for i, to := range byStage[edge.To.Stage] {
+				links[i] = newLink(to, senders[edge]+t.index)
+			}
+			return links
+		})
+	}
+}
+
+func (j *Job) bind(t *task, links func(graph.Edge) []*link) {
+	b := &exec.Binder{
+		Elem:    &exec.Elem{Run: j.run, Task: t.index, Pane: event.NoPane},
+		Tasks:   j.options.Parallelism,
+		Metrics: j.metrics,
+		Splits:  func(st *graph.Step) exec.Coordinator { return j.splits[st] },
+	}
+	from := map[*port]*graph.Step{}
+	t.bound = exec.Bind(t.stage, b, func(edge graph.Edge) exec.Output {
+		out := &port{from: t, links: links(edge), mark: event.Min}
+		from[out] = edge.From.Step
+		t.ports = append(t.ports, out)
+		return out
+	})
+	for _, st := range t.bound.Insts {
+		for out, s := range from {
+			if s == st.Step {
+				out.st = st
+			}
+		}
+		if at, ok := j.options.Holds[st.Step.Name]; ok {
+			st.Hold = func() (string, event.Time, bool) { return "test", at, true }
+		}
+	}
+}
+
+// put hands m to a task.
+func (j *Job) put(t *task, m message) {
+	j.inflight.Add(1)
+	if !t.inbox.put(m) {
+		j.settle(1)
+	}
+}
+
+// settle says that n messages and all that they caused are done with.
+func (j *Job) settle(n int64) {
+	if n > 0 && j.inflight.Add(-n) == 0 {
+		select {
+		case j.quiet <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// fail ends the run with err, unless it is ending already. A cancelled run ends with the context's error, whatever user code
+// made of it.
+func (j *Job) fail(err error) {
+	if j.parent.Err() != nil {
+		err = fmt.Errorf("the run was cancelled: %w", context.Cause(j.parent))
+		if !errors.Is(err, j.parent.Err()) {
+			err = fmt.Errorf("%w: %w", j.parent.Err(), err)
+		}
+	}
+	j.end(err)
+}
+
+// end ends the run; nil means that all is done.
+func (j *Job) end(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ending {
+		if j.err == nil {
+			j.err = err // a task failed while it closed
+		}
+		return
+	}
+	j.ending, j.err = true, err
+	if err != nil {
+		j.run.Stop()
+		j.cancel()
+	}
+	close(j.done)
+}
+
+// supervise waits for the job's end and tidies up.
+func (j *Job) supervise() {
+	defer close(j.over)
+	for running := true; running; {
+		select {
+		case <-j.parent.Done():
+			j.fail(j.parent.Err())
+		case <-j.quiet:
+			j.onQuiet()
+		case <-j.done:
+			running = false
+		}
+	}
+	hanging := j.awaitTasks()
+	j.cancel()
+	j.mu.Lock()
+	err := j.err
+	j.mu.Unlock()
+	switch {
+	case hanging != nil:
+		err = errors.Join(hanging, err)
+		j.abortSinks()
+	case err != nil:
+		j.abortSinks()
+	default:
+		err = j.commit()
+	}
+	j.mu.Lock()
+	j.err = err
+	j.mu.Unlock()
+	j.wake()
+}
+
+// commit makes the results of all sinks visible.
+func (j *Job) commit() error {
+	for _, s := range j.sinks {
+		if err := s.Prepare(); err != nil {
+			j.abortSinks()
+			return err
+		}
+	}
+	for i, s := range j.sinks {
+		if err := s.Commit(); err != nil {
+			for _, rest := range j.sinks[i:] {
+				rest.Abort()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// onQuiet decides what it means that nothing runs.
+func (j *Job) onQuiet() {
+	switch {
+	case j.inflight.Load() != 0:
+		return
+	case j.unfinished.Load() == 0:
+		j.end(nil)
+	case j.external:
+		j.wake()
+	default:
+		j.fail(j.stuck())
+	}
+}
+
+// wake tells everybody who waits for quiescence.
+func (j *Job) wake() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, w := range j.waiters {
+		close(w)
+	}
+	j.waiters = nil
+}
+
+// Inject makes a task of the root step with that path run f, as a message of its own.
+func (j *Job) Inject(step string, index int, f func(e *exec.Elem)) {
+	for _, t := range j.tasks {
+		if t.stage.Head.Name == step && t.index == index {
+			j.put(t, message{kind: msgCall, call: f})
+		}
+	}
+}
+
+// Quiesce waits until nothing runs any more, or the job has ended, and returns the job's error then. Only one goroutine may
+// inject and quiesce.
+func (j *Job) Quiesce() error {
+	for {
+		j.mu.Lock()
+		w := make(chan struct{})
+		j.waiters = append(j.waiters, w)
+		j.mu.Unlock()
+		if j.inflight.Load() == 0 && j.external {
+			select { // it may be the end; only supervise decides
+			case j.quiet <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-w:
+		case <-j.over:
+			return j.Wait()
+		}
+		if j.inflight.Load() == 0 {
+			return nil
+		}
+	}
+}
+
+// Wait waits for the job's end.
+func (j *Job) Wait() error {
+	<-j.over
+	if j.watch != nil {
+		<-j.watch
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Over is closed when the job has ended.
+func (j *Job) Over() <-chan struct{} { return j.over }

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/internal/graph"
+	"github.com/levadaflow/levada/internal/progress"
+)
+
+const (
+	bundleTime    = time.Millisecond // a bundle ends when it is older
+	bundleBatches = 16               // or has read that many batches
+	pointsPerLook = 64               // a root looks at the clock once in that many elements
+)
+
+// task is one stage in one goroutine.
+type task struct {
+	job      *Job
+	stage    *graph.Stage
+	index    int
+	bound    *exec.Bound
+	inbox    *inbox
+	frontier *progress.Frontier // nil in a stage that begins with a root
+	ports    []*port
+	ended    chan struct{} // closed when the goroutine has ended
+
+	// The open bundle.
+	open     bool // messages were read that have not been settled
+	begun    bool // the steps know of it
+	since    time.Time
+	taken    int64 // messages read
+	elements int
+	batches  int
+	points   uint
+
+	finished bool // all its watermarks are at Max
+}
+
+// run is the task's goroutine.
+func (t *task) run() {
+	defer close(t.ended)
+	normal := false
+	defer func() {
+		if !normal {
+			t.job.fail(fmt.Errorf("a function of step %s ended its goroutine (runtime.Goexit)", t.job.stepName(t.bound.Elem.At(), t)))
+		}
+	}()
+	t.loop()
+	if err := t.bound.Close(); err != nil && err != exec.ErrStopped {
+		t.job.fail(err)
+	}
+	normal = true
+}
+
+// loop reads messages until the run ends or the bundle fails.
+func (t *task) loop() {
+	var queue []message
+	for {
+		clear(queue)
+		queue = t.inbox.take(queue)
+		if len(queue) == 0 {
+			if t.open {
+				if t.endBundle(); t.failed() {
+					return
+				}
+				continue
+			}
+			select {
+			case <-t.inbox.signal:
+			case <-t.job.done:
+				return
+			}
+			continue
+		}
+		for i := range queue {
+			if t.handle(&queue[i]); t.failed() {
+				return
+			}
+			if t.batches >= bundleBatches || t.old() {
+				if t.endBundle(); t.failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// failed reports whether the task must end, and makes its failure that of the job.
+func (t *task) failed() bool {
+	if err := t.bound.Elem.Err; err != nil {
+		if err != exec.ErrStopped {
+			t.job.fail(err)
+		}
+		return true
+	}
+	return t.job.run.Stopped()
+}
+
+// old reports whether the bundle has been open for long enough.
+func (t *task) old() bool {
+	return t.begun && !t.job.virtual && t.job.clock.Now().Sub(t.since) >= bundleTime
+}
+
+func (t *task) beginBundle() {
+	if t.begun {
+		return
+	}
+	t.open, t.begun = true, true
+	t.elements, t.batches = 0, 0
+	if !t.job.virtual {
+		t.since = t.job.clock.Now()
+	}
+	t.bound.RunHooks(t.bound.OnBundleStart)
+}
+
+// handle does what a message says.
+func (t *task) handle(m *message) {
+	e := t.bound.Elem
+	switch m.kind {
+	case msgStart:
+		t.bound.RunHooks(t.bound.OnStart)
+		t.beginBundle()
+		if t.bound.Root != nil && e.Err == nil {
+			t.bound.Root.Start(e, t)
+		}
+	case msgBatch:
+		t.batch(m)
+	case msgWatermark:
+		if t.frontier.Set(m.sender, m.mark, m.idle) {
+			t.beginBundle()
+			t.bound.Reader.Advance(e, t.frontier.In())
+		}
+	case msgCall:
+		t.beginBundle()
+		m.call(e)
+	case msgWake:
+	}
+	t.open = true // so that a bundle's end follows
+	t.taken++
+}
+
+// batch reads a batch, in pieces if bundles are limited.
+func (t *task) batch(m *message) {
+	e, n, limit := t.bound.Elem, m.batch.Len(), t.job.options.MaxBundle
+	for from := 0; from < n && e.Err == nil; {
+		t.beginBundle()
+		to := n
+		if limit > 0 {
+			to = min(n, from+limit-t.elements)
+		}
+		t.bound.Reader.Batch(e, m.batch, from, to)
+		t.elements += to - from
+		from = to
+		if limit > 0 && t.elements >= limit && e.Err == nil {
+			t.endBundle()
+		}
+	}
+	t.batches++
+	if e.Err == nil {
+		m.link.release(m.batch)
+	}
+}
+
+// endBundle makes all that the bundle has done known to the others, in the order of the package's doc.
+func (t *task) endBundle() {
+	if t.begun {
+		if t.bound.FinishBundle(); t.bound.Elem.Err != nil {
+			return
+		}
+	}
+	var in event.Time
+	var idle bool
+	if t.bound.Root != nil {
+		in, idle = t.bound.Root.Mark()
+	} else {
+		in, idle = t.frontier.In(), t.frontier.Idle()
+	}
+	t.bound.Advance(in)
+	for _, p := range t.ports {
+		if p.st.Out > p.mark || idle != p.idle {
+			p.mark, p.idle = p.st.Out, idle
+			for _, l := range p.links {
+				t.job.put(l.to, message{kind: msgWatermark, sender: l.sender, mark: p.mark, idle: idle})
+			}
+		}
+	}
+	t.open, t.begun = false, false
+	t.checkFinished()
+	n := t.taken
+	t.taken = 0
+	t.job.settle(n)
+}
+
+func (t *task) checkFinished() {
+	if t.finished {
+		return
+	}
+	for _, st := range t.bound.Insts {
+		if st.Out < event.Max {
+			return
+		}
+	}
+	t.finished = true
+	t.job.unfinished.Add(-1)
+}
+
+// Point implements [exec.Safe].
+func (t *task) Point() bool {
+	t.elements++
+	t.points++
+	if t.bound.Elem.Err != nil {
+		return false
+	}
+	if t.job.run.Stopped() {
+		t.bound.Elem.Err = exec.ErrStopped
+		return false
+	}
+	limit := t.job.options.MaxBundle
+	if limit > 0 && t.elements >= limit || t.elements >= bundleBatches*exec.BatchSize ||
+		t.points%pointsPerLook == 0 && t.old() {
+		t.nextBundle()
+	}
+	return t.bound.Elem.Err == nil
+}
+
+func (t *task) nextBundle() {
+	if t.endBundle(); t.bound.Elem.Err == nil {
+		t.beginBundle()
+	}
+}
+
+// Block implements [exec.Safe].
+func (t *task) Block(f func(ctx context.Context) error) error {
+	if t.endBundle(); t.bound.Elem.Err != nil {
+		return t.bound.Elem.Err
+	}
+	err := f(t.job.run.Ctx)
+	t.beginBundle()
+	return err
+}

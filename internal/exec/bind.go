@@ -1,0 +1,202 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/graph"
+)
+
+// ChainOp is a step that is fused into the stage of its input.
+type ChainOp struct {
+	// Bind returns the step's Sink[I] for its task. outs are Sink[O], one an output.
+	Bind func(b *Binder, st *Inst, outs []any) (in any)
+	// Commit is set for steps that take elements to the outside.
+	Commit Committer
+}
+
+// HeadOp is a step that begins a stage behind an exchange.
+type HeadOp struct {
+	// Writer returns the Sink of the exchange for a task of the stage before.
+	Writer func(b *Binder, out Output) (in any, w Flusher)
+	// Reader returns the other side.
+	Reader func(b *Binder, st *Inst, outs []any) Reader
+}
+
+// MergeOp is a step with several inputs: fused if all are in one stage, else the head of one.
+type MergeOp struct {
+	ChainOp
+	HeadOp
+}
+
+// RootOp is a step without inputs.
+type RootOp struct {
+	// Bind returns the root for its task.
+	Bind func(b *Binder, st *Inst, outs []any) RootTask
+	// List is set for sources that are read in splits; it is called once, before the start.
+	List func(ctx context.Context) ([]Split, error)
+	// External says that elements come from outside of the engine (a script), so that standing still is no error.
+	External bool
+}
+
+// Committer makes the results of a sink visible, all or nothing.
+type Committer interface {
+	// Begin is called once before the start. An error fails the job.
+	Begin(ctx context.Context, tasks int) error
+	// Prepare is called once after all tasks have ended well: everything must be durable, still under another name.
+	Prepare() error
+	// Commit is called after all sinks of the job have prepared. It makes the results visible.
+	Commit() error
+	// Abort is called in the place of Commit, and takes everything back.
+	Abort()
+}
+
+// Binder is handed to the steps of a stage while it is bound in one task.
+type Binder struct {
+	Elem    *Elem
+	Tasks   int // the parallelism
+	Metrics *Metrics
+	// Splits returns the coordinator of a split source's step.
+	Splits func(st *graph.Step) Coordinator
+	bound  *Bound
+}
+
+// Counter declares a counter of the step.
+func (b *Binder) Counter(st *Inst, name string) *Counter {
+	c := &Counter{total: b.Metrics.metric(st.Step.Name, name, false)}
+	b.bound.flushes = append(b.bound.flushes, c.publish)
+	return c
+}
+
+// Distribution declares a distribution of the step.
+func (b *Binder) Distribution(st *Inst, name string) *Distribution {
+	d := &Distribution{total: b.Metrics.metric(st.Step.Name, name, true)}
+	b.bound.flushes = append(b.bound.flushes, d.publish)
+	return d
+}
+
+// Bind binds the stage in one task. output gives the engine's end of an edge.
+func Bind(stage *graph.Stage, b *Binder, output func(graph.Edge) Output) *Bound {
+	b.bound = &Bound{Elem: b.Elem}
+	sinks := map[*graph.Step]any{}
+	insts := map[*graph.Step]*Inst{}
+	for _, s := range stage.Steps {
+		insts[s] = newInst(s, insts)
+		b.bound.Insts = append(b.bound.Insts, insts[s])
+	}
+	hooks := make([]stepHooks, len(stage.Steps))
+	for i := len(stage.Steps) - 1; i >= 0; i-- {
+		s := stage.Steps[i]
+		before := b.bound.mark()
+		outs := b.outs(s, sinks, output)
+		switch op := s.Op.(type) {
+		case *ChainOp:
+			sinks[s] = op.Bind(b, insts[s], outs)
+		case *RootOp:
+			b.bound.Root = op.Bind(b, insts[s], outs)
+		case *HeadOp:
+			b.bound.Reader = op.Reader(b, insts[s], outs)
+		case *MergeOp:
+			if s == stage.Head {
+				b.bound.Reader = op.Reader(b, insts[s], outs)
+			} else {
+				sinks[s] = op.Bind(b, insts[s], outs)
+			}
+		}
+		hooks[i] = b.bound.since(before)
+	}
+	b.bound.order(hooks)
+	return b.bound
+}
+
+func newInst(s *graph.Step, insts map[*graph.Step]*Inst) *Inst {
+	st := &Inst{Step: s, Out: event.Min, in: event.Min}
+	st.seen.in.Store(int64(event.Min))
+	st.seen.out.Store(int64(event.Min))
+	for _, in := range s.Inputs {
+		if p := insts[in.Step]; p != nil {
+			st.parents = append(st.parents, p)
+		}
+	}
+	return st
+}
+
+// outs returns a Sink for each output of s: the chains of the same stage and the exchanges to others.
+func (b *Binder) outs(s *graph.Step, sinks map[*graph.Step]any, output func(graph.Edge) Output) []any {
+	outs := make([]any, len(s.Outputs))
+	for o, typ := range s.Outputs {
+		var to []any
+		for _, r := range s.Readers(o) {
+			if r.Step.Stage == s.Stage {
+				to = append(to, sinks[r.Step])
+				continue
+			}
+			in, w := writerOf(r.Step)(b, output(graph.Edge{From: graph.Port{Step: s, Out: o}, To: r.Step, Input: r.Input}))
+			b.bound.writers = append(b.bound.writers, w)
+			to = append(to, in)
+		}
+		outs[o] = typ.Join(to)
+	}
+	return outs
+}
+
+func writerOf(s *graph.Step) func(*Binder, Output) (any, Flusher) {
+	switch op := s.Op.(type) {
+	case *HeadOp:
+		return op.Writer
+	case *MergeOp:
+		return op.Writer
+	}
+	return nil
+}
+
+// stepHooks are the hooks that one step has added.
+type stepHooks struct{ start, bundleStart, bundleFinish, close []Hook }
+
+func (b *Bound) mark() [4]int {
+	return [4]int{len(b.OnStart), len(b.OnBundleStart), len(b.OnBundleFinish), len(b.OnClose)}
+}
+
+func (b *Bound) since(m [4]int) stepHooks {
+	return stepHooks{b.OnStart[m[0]:], b.OnBundleStart[m[1]:], b.OnBundleFinish[m[2]:], b.OnClose[m[3]:]}
+}
+
+// order puts the hooks, added from the last step to the first, into the order of the steps.
+func (b *Bound) order(hooks []stepHooks) {
+	var o Bound
+	for _, h := range hooks {
+		o.OnStart = append(o.OnStart, h.start...)
+		o.OnBundleStart = append(o.OnBundleStart, h.bundleStart...)
+		o.OnBundleFinish = append(o.OnBundleFinish, h.bundleFinish...)
+		o.OnClose = append(o.OnClose, h.close...)
+	}
+	b.OnStart, b.OnBundleStart, b.OnBundleFinish, b.OnClose = o.OnStart, o.OnBundleStart, o.OnBundleFinish, o.OnClose
+}
+
+// Hooks gives a step access to the points of its life.
+func (b *Binder) Hooks() *Bound { return b.bound }
+
+// OutputOf is the typed part of an output.
+type OutputOf[T any] struct{}
+
+// Join implements [graph.Output].
+func (OutputOf[T]) Join(sinks []any) any {
+	switch len(sinks) {
+	case 0:
+		return Sink[T](func(*Elem, T) {})
+	case 1:
+		return sinks[0].(Sink[T])
+	case 2:
+		a, b := sinks[0].(Sink[T]), sinks[1].(Sink[T])
+		return Sink[T](func(e *Elem, v T) { a(e, v); b(e, v) })
+	}
+	all := make([]Sink[T], len(sinks))
+	for i, s := range sinks {
+		all[i] = s.(Sink[T])
+	}
+	return Sink[T](func(e *Elem, v T) {
+		for _, s := range all {
+			s(e, v)
+		}
+	})
+}

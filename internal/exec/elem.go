@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/levadaflow/levada/event"
+)
+
+// Sink takes an element whose time, windows and pane are in e.
+type Sink[T any] func(e *Elem, v T)
+
+// Elem is what is known of the element at hand, and of the task that runs it. There is one per task.
+type Elem struct {
+	Time event.Time
+	Pane event.Pane
+	Win  []event.Window // never empty where an element is; not kept by anybody
+	Err  error          // the bundle's first failure, a *Failure or ErrStopped
+	Run  *Run
+	Task int
+	// Dirty says that something has been put into a batch that has not been sent.
+	Dirty bool
+	at    mark
+}
+
+// Run is what all tasks of a run share.
+type Run struct {
+	Ctx     context.Context
+	stopped atomic.Bool
+}
+
+// Stop makes every task stop at its next element.
+func (r *Run) Stop() { r.stopped.Store(true) }
+
+// Stopped reports whether the run is ending early.
+func (r *Run) Stopped() bool { return r.stopped.Load() }
+
+// ErrStopped is the error of a bundle that was given up because the run ends.
+var ErrStopped = errors.New("the run is ending")
+
+// Failure is an error of a step, with its place.
+type Failure struct {
+	Step    string // path
+	Element string // cut; "" if there was none
+	Time    event.Time
+	Window  string // "" if there was none
+	Stack   string // of a panic, else ""
+	Err     error
+}
+
+// Error names the place first.
+func (f *Failure) Error() string {
+	s := "step " + f.Step
+	if f.Element != "" {
+		s += fmt.Sprintf(", element %s at %v", f.Element, f.Time)
+	}
+	if f.Window != "" {
+		s += " in window " + f.Window
+	}
+	s += ": " + f.Err.Error()
+	if f.Stack != "" {
+		s += "\n" + f.Stack
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// maxElement is how many bytes of an element an error shows.
+const maxElement = 200
+
+// Fail makes err the bundle's failure unless there is one. v is the element; nothing of it is kept.
+func (e *Elem) Fail(st *Inst, v any, err error) { e.fail(st, v, err, "") }
+
+func (e *Elem) fail(st *Inst, v any, err error, stack string) {
+	if e.Err != nil {
+		return
+	}
+	f := &Failure{Step: st.Step.Name, Time: e.Time, Stack: stack, Err: err}
+	if v != nil {
+		f.Element = cut(fmt.Sprintf("%+v", v))
+	}
+	if len(e.Win) > 0 {
+		f.Window = e.Win[0].String()
+	}
+	e.Err = f
+}
+
+func cut(s string) string {
+	if len(s) > maxElement {
+		return s[:maxElement] + fmt.Sprintf("... (%d bytes)", len(s))
+	}
+	return s
+}
+
+// Panicked makes what was recovered from user code the bundle's failure.
+func (e *Elem) Panicked(st *Inst, v, recovered any) {
+	err, ok := recovered.(error)
+	if ok {
+		err = fmt.Errorf("panic: %w", err)
+	} else {
+		err = fmt.Errorf("panic: %v", recovered)
+	}
+	e.fail(st, v, err, string(debug.Stack()))
+}
+
+// Emit gives v to out with another time, windows and pane unchanged.
+func Emit[T any](e *Elem, out Sink[T], v T, t event.Time) {
+	old := e.Time
+	e.Time = t
+	out(e, v)
+	e.Time = old
+}
+
+// EachWindow calls f once for each of the element's windows, with just that one in e.Win.
+func (e *Elem) EachWindow(f func()) {
+	if len(e.Win) == 1 {
+		f()
+		return
+	}
+	all := e.Win
+	for i := range all {
+		if e.Err != nil {
+			break
+		}
+		e.Win = all[i : i+1 : i+1]
+		f()
+	}
+	e.Win = all
+}
+
+// Enter notes that user code of st begins to run and returns what ran before; see [Elem.Leave].
+func (e *Elem) Enter(st *Inst) int32 {
+	old := e.at.get()
+	e.at.set(int32(st.Step.ID) + 1)
+	return old
+}
+
+// Leave notes that what ran before goes on.
+func (e *Elem) Leave(old int32) { e.at.set(old) }
+
+// At returns the ID of the step whose user code runs, -1 if none does. It may be called from another goroutine, whose
+// answer may be a little old.
+func (e *Elem) At() int32 { return e.at.get() - 1 }

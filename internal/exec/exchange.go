@@ -1,0 +1,51 @@
+package exec
+
+import (
+	"github.com/levadaflow/levada/internal/invariants"
+)
+
+// SumOf returns f if the invariants are on, else nil.
+func SumOf[T any](f func(T) uint64) func(T) uint64 {
+	if invariants.Enabled {
+		return f
+	}
+	return nil
+}
+
+// FlattenOp is a step that passes on the elements of all its inputs. sum tells values apart, for the invariants.
+func FlattenOp[T any](sum func(T) uint64) *MergeOp {
+	return &MergeOp{
+		ChainOp: ChainOp{Bind: func(_ *Binder, _ *Inst, outs []any) any { return outs[0] }},
+		HeadOp: passOp(sum, func(tasks int) func(e *Elem, v T) (int, uint64) {
+			return func(e *Elem, _ T) (int, uint64) { return e.Task, 0 }
+		}),
+	}
+}
+
+// ReshuffleOp is a step that spreads its input evenly over the tasks. Times, windows and panes stay as they are.
+func ReshuffleOp[T any](sum func(T) uint64) *HeadOp {
+	op := passOp(sum, func(tasks int) func(e *Elem, v T) (int, uint64) {
+		next := -1
+		return func(e *Elem, _ T) (int, uint64) {
+			if next < 0 {
+				next = e.Task
+			}
+			next = (next + 1) % tasks
+			return next, 0
+		}
+	})
+	return &op
+}
+
+func passOp[T any](sum func(T) uint64, route func(tasks int) func(e *Elem, v T) (int, uint64)) HeadOp {
+	sum = SumOf(sum)
+	return HeadOp{
+		Writer: func(b *Binder, out Output) (any, Flusher) {
+			w := &writer[T]{out: out, open: make([]*Batch[T], out.Receivers()), route: route(out.Receivers()), sum: sum}
+			return Sink[T](w.push), w
+		},
+		Reader: func(_ *Binder, st *Inst, outs []any) Reader {
+			return &pass[T]{st, outs[0].(Sink[T]), sum}
+		},
+	}
+}

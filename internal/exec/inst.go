@@ -1,0 +1,198 @@
+package exec
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/graph"
+	"github.com/levadaflow/levada/internal/invariants"
+)
+
+// Inst is one step in one task.
+type Inst struct {
+	Step *graph.Step
+	// Hold returns what keeps the step's output watermark back, nil if nothing ever does.
+	Hold func() (kind string, t event.Time, ok bool)
+	// Out is the step's output watermark as its readers have seen it.
+	Out     event.Time
+	in      event.Time
+	parents []*Inst
+	seen    seen
+}
+
+// seen is what other goroutines may read of a step's watermarks.
+type seen struct {
+	in, out atomic.Int64
+	held    atomic.Pointer[Held]
+}
+
+// Held says what keeps a step's output watermark below its input.
+type Held struct {
+	Kind string
+	Time event.Time
+}
+
+// Seen returns the watermarks as of the last bundle's end and what holds the output back, nil if nothing does. It may be
+// called from any goroutine.
+func (s *Inst) Seen() (in, out event.Time, held *Held) {
+	return event.Time(s.seen.in.Load()), event.Time(s.seen.out.Load()), s.seen.held.Load()
+}
+
+// advance computes the step's output watermark from in.
+func (s *Inst) advance(in event.Time) {
+	invariants.Check(in >= s.in, "watermark of %s goes back from %v to %v", s.Step.Name, s.in, in)
+	s.in = in
+	out := in
+	var held *Held
+	if s.Hold != nil {
+		if kind, t, ok := s.Hold(); ok && t < in {
+			out, held = t, &Held{kind, t}
+		}
+	}
+	s.Out = max(s.Out, out)
+	s.seen.in.Store(int64(in))
+	s.seen.out.Store(int64(s.Out))
+	s.seen.held.Store(held)
+}
+
+// Hook is a function of a step that is called at a point of its life.
+type Hook struct {
+	Inst *Inst
+	Run  func(e *Elem) error
+}
+
+// Bound is a stage in one task: the steps bound to each other.
+type Bound struct {
+	Elem   *Elem
+	Root   RootTask // if the stage begins with a root
+	Reader Reader   // if it begins with an exchange
+	Insts  []*Inst  // topological
+	// The hooks are in the order of the steps.
+	OnStart, OnBundleStart, OnBundleFinish, OnClose []Hook
+
+	writers []Flusher
+	flushes []func()
+}
+
+// Flusher is the sending end of an exchange in one task.
+type Flusher interface {
+	// Flush sends what has been collected.
+	Flush(e *Elem)
+}
+
+// RunHooks calls hooks until one fails. It must not be called during a step's user code.
+func (b *Bound) RunHooks(hooks []Hook) {
+	for _, h := range hooks {
+		if b.Elem.Err != nil {
+			return
+		}
+		b.runHook(h)
+	}
+}
+
+func (b *Bound) runHook(h Hook) {
+	e := b.Elem
+	defer func() {
+		if r := recover(); r != nil {
+			e.Panicked(h.Inst, nil, r)
+		}
+	}()
+	old := e.Enter(h.Inst)
+	e.Time, e.Win, e.Pane = event.Min, nil, event.NoPane
+	if err := h.Run(e); err != nil {
+		e.Fail(h.Inst, nil, err)
+	}
+	e.Leave(old)
+}
+
+// Close calls the OnClose hooks, all of them, and returns the first failure. It is called once, also after a failure.
+func (b *Bound) Close() error {
+	failed := b.Elem.Err
+	for _, h := range b.OnClose {
+		b.Elem.Err = nil
+		b.runHook(h)
+		if failed == nil {
+			failed = b.Elem.Err
+		}
+	}
+	b.Elem.Err = failed
+	b.publish()
+	return failed
+}
+
+// FinishBundle is the first half of a bundle's end: the steps' hooks and the flush.
+func (b *Bound) FinishBundle() {
+	b.RunHooks(b.OnBundleFinish)
+	for _, w := range b.writers {
+		if b.Elem.Err != nil {
+			return
+		}
+		w.Flush(b.Elem)
+	}
+	b.Elem.Dirty = false
+	b.publish()
+}
+
+// publish makes the metrics of the task visible.
+func (b *Bound) publish() {
+	for _, f := range b.flushes {
+		f()
+	}
+}
+
+// Advance is the second half: every step's watermarks, from the stage's input watermark.
+func (b *Bound) Advance(in event.Time) {
+	for _, s := range b.Insts {
+		low := in
+		for i, p := range s.parents {
+			if i == 0 || p.Out < low {
+				low = p.Out
+			}
+		}
+		s.advance(max(low, s.in))
+	}
+}
+
+// Output tells the engine's end of an exchange which batches to carry. It is implemented by the engine.
+type Output interface {
+	// Receivers returns the number of tasks on the other side.
+	Receivers() int
+	// Take returns a batch that has come back from a receiver, nil if a new one may be made; ok is false if the run is
+	// ending. It blocks until the receiver has credit.
+	Take(to int) (p Payload, ok bool)
+	// Send hands a batch to a receiver. It does not block.
+	Send(to int, p Payload)
+}
+
+// Payload is a batch on its way. The concrete type is a *Batch.
+type Payload interface {
+	// Len returns the number of elements.
+	Len() int
+	// Reset empties the batch and clears what it pointed to.
+	Reset()
+}
+
+// Reader is the receiving end of an exchange in one task, with the state behind it.
+type Reader interface {
+	// Batch takes elements from to to-1 of a batch that came for the head's input number input.
+	Batch(e *Elem, p Payload, from, to int)
+	// Advance is told that the input watermark is now in, and does what is due.
+	Advance(e *Elem, in event.Time)
+}
+
+// RootTask is a stage's beginning without an input, in one task.
+type RootTask interface {
+	// Start is called once; it may emit, and call s between elements.
+	Start(e *Elem, s Safe)
+	// Mark returns the watermark of all that was emitted and flushed before the call.
+	Mark() (t event.Time, idle bool)
+}
+
+// Safe is how a root that runs for long meets the engine between two elements.
+type Safe interface {
+	// Point is called after each element. It may end the bundle; if it returns false, the root must return.
+	Point() bool
+	// Block runs f, which may wait, after what is unflushed has been flushed.
+	Block(f func(ctx context.Context) error) error
+}

@@ -1,0 +1,209 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/levadaflow/levada/event"
+)
+
+// globalWindow are the windows of an element that comes from a root. It is never written to.
+var globalWindow = []event.Window{event.Global()}
+
+// Begin makes e that of an element fresh from a root.
+func (e *Elem) Begin(t event.Time) {
+	e.Time, e.Win, e.Pane = t, globalWindow, event.NoPane
+}
+
+// CreateOp is a root that emits values, the i-th at times[i], or all at Min if times is nil, from one task and in order.
+func CreateOp[T any](values []T, times []event.Time) *RootOp {
+	return &RootOp{Bind: func(_ *Binder, _ *Inst, outs []any) RootTask {
+		return &create[T]{out: outs[0].(Sink[T]), values: values, times: times, mark: event.Min}
+	}}
+}
+
+type create[T any] struct {
+	out    Sink[T]
+	values []T
+	times  []event.Time
+	mark   event.Time
+}
+
+// Start implements [RootTask].
+func (c *create[T]) Start(e *Elem, s Safe) {
+	if e.Task == 0 {
+		for i, v := range c.values {
+			t := event.Min
+			if c.times != nil {
+				t = c.times[i]
+			}
+			e.Begin(t)
+			c.out(e, v)
+			if !s.Point() {
+				return
+			}
+		}
+	}
+	c.mark = event.Max
+}
+
+// Mark implements [RootTask].
+func (c *create[T]) Mark() (event.Time, bool) { return c.mark, false }
+
+// Script is a root whose elements and watermark come from a test.
+type Script[T any] struct{ tasks []*scriptTask[T] }
+
+type scriptTask[T any] struct {
+	out  Sink[T]
+	mark event.Time
+}
+
+// Op returns the step.
+func (s *Script[T]) Op() *RootOp {
+	return &RootOp{External: true, Bind: func(b *Binder, _ *Inst, outs []any) RootTask {
+		t := &scriptTask[T]{outs[0].(Sink[T]), event.Min}
+		s.tasks = append(s.tasks, t)
+		return t
+	}}
+}
+
+// Tasks returns the number of tasks it is bound in.
+func (s *Script[T]) Tasks() int { return len(s.tasks) }
+
+// Add returns what task must run to emit v at time t.
+func (s *Script[T]) Add(task int, v T, t event.Time) func(e *Elem) {
+	return func(e *Elem) {
+		e.Begin(t)
+		s.tasks[task].out(e, v)
+	}
+}
+
+// Watermark returns what task must run to move its watermark to t; one below the present is ignored.
+func (s *Script[T]) Watermark(task int, t event.Time) func(e *Elem) {
+	return func(*Elem) { s.tasks[task].mark = max(s.tasks[task].mark, t) }
+}
+
+// Start implements [RootTask].
+func (t *scriptTask[T]) Start(*Elem, Safe) {}
+
+// Mark implements [RootTask].
+func (t *scriptTask[T]) Mark() (event.Time, bool) { return t.mark, false }
+
+// Split is a part of a source, which one task reads.
+type Split struct {
+	Name  string     // for people: a file's path
+	Mark  event.Time // no element of it is before
+	Size  int64      // bytes, 0 if not known
+	Value any        // the source's own
+}
+
+// Coordinator hands out the splits of one step and knows how far each has come. It may be used from any task.
+type Coordinator interface {
+	// Next gives a split to the task; ok is false if there is none now.
+	Next(task int) (id int, s Split, ok bool)
+	// Report says how far a split has come.
+	Report(id int, mark event.Time, idle bool)
+	// Done says that all of a split has been emitted and flushed.
+	Done(id int)
+	// Mark returns the watermark over all splits.
+	Mark() (t event.Time, idle bool)
+}
+
+// Source is a root that is read in splits, by all tasks.
+type Source[T any] struct {
+	// List returns the splits in the order in which they are to be read. It is called once before the start.
+	List func(ctx context.Context) ([]Split, error)
+	// Read emits all of a split. It returns early, without an error, when r.Point says so.
+	Read func(r *Reading[T], s Split) error
+}
+
+// Op returns the step.
+func (s Source[T]) Op() *RootOp {
+	return &RootOp{List: s.List, Bind: func(b *Binder, st *Inst, outs []any) RootTask {
+		return &Reading[T]{
+			st: st, read: s.Read, out: outs[0].(Sink[T]), splits: b.Splits(st.Step), current: -1,
+			records: b.Counter(st, "records"), bytes: b.Counter(st, "bytes"),
+		}
+	}}
+}
+
+// Reading is what a source's Read meets the engine with. It belongs to one task.
+type Reading[T any] struct {
+	st             *Inst
+	read           func(r *Reading[T], s Split) error
+	out            Sink[T]
+	splits         Coordinator
+	e              *Elem
+	safe           Safe
+	current        int // the split's number, -1 if there is none
+	mark           event.Time
+	done           []int // ended, not yet flushed
+	records, bytes *Counter
+}
+
+// Start implements [RootTask].
+func (r *Reading[T]) Start(e *Elem, s Safe) {
+	r.e, r.safe = e, s
+	for e.Err == nil {
+		id, split, ok := r.splits.Next(e.Task)
+		if !ok {
+			return
+		}
+		r.current, r.mark = id, split.Mark
+		r.run(split)
+		r.done = append(r.done, id)
+		r.current = -1
+		if !s.Point() {
+			return
+		}
+	}
+}
+
+// run calls the source's code for one split.
+func (r *Reading[T]) run(s Split) {
+	old := r.e.Enter(r.st)
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.Panicked(r.st, s.Name, p)
+		}
+		r.e.Leave(old)
+	}()
+	if err := r.read(r, s); err != nil {
+		r.e.Begin(r.mark)
+		r.e.Fail(r.st, nil, err)
+	}
+}
+
+// Mark implements [RootTask].
+func (r *Reading[T]) Mark() (event.Time, bool) {
+	for _, id := range r.done {
+		r.splits.Done(id)
+	}
+	r.done = r.done[:0]
+	if r.current >= 0 {
+		r.splits.Report(r.current, r.mark, false)
+	}
+	return r.splits.Mark()
+}
+
+// Watermark returns how far the split is complete.
+func (r *Reading[T]) Watermark() event.Time { return r.mark }
+
+// Advance says that nothing of this split will be emitted before t, or if it is, that it is late. A smaller t than before is
+// ignored. It becomes visible at the bundle's end.
+func (r *Reading[T]) Advance(t event.Time) { r.mark = max(r.mark, min(t, event.Max)) }
+
+// Emit emits v at time t, and takes size bytes as read. It reports whether to go on.
+func (r *Reading[T]) Emit(v T, t event.Time, size int) bool {
+	r.e.Begin(t)
+	if err := t.Check(); err != nil {
+		r.e.Fail(r.st, v, err)
+		return false
+	}
+	r.out(r.e, v)
+	r.records.Inc(1)
+	r.bytes.Inc(int64(size))
+	return r.safe.Point()
+}
+
+// Block runs f, which may wait for the outside, after all that was emitted has been sent on. f's context ends with the run.
+func (r *Reading[T]) Block(f func(ctx context.Context) error) error { return r.safe.Block(f) }

@@ -1,0 +1,50 @@
+package pane
+
+import "github.com/levadaflow/levada/event"
+
+// Span returns the window that w and those of the key's windows which it intersects become together, and appends the numbers
+// of these to hits. The key's windows are disjoint, so the union reaches no further one.
+func Span(hits []int, active []event.Window, w event.Window) (event.Window, []int) {
+	span := w
+	for i, a := range active {
+		if a.Intersects(w) {
+			span = span.Span(a)
+			hits = append(hits, i)
+		}
+	}
+	return span, hits
+}
+
+// Merge returns the state of the window that olds have become. The panes of windows that are merged away are forgotten; if one of
+// olds is the window itself, it goes on counting (beam-semantics 3.5).
+func (s *Strategy) Merge(window event.Window, olds []*State, in event.Time) State {
+	w := State{Window: window}
+	for _, o := range olds {
+		if o.Window == window {
+			w.panes, w.onTime, w.ended = o.panes, o.onTime, o.ended
+		}
+	}
+	last := window.Last()
+	for _, o := range olds {
+		w.fresh = w.fresh || o.fresh
+		if !o.held {
+			continue
+		}
+		switch {
+		case !o.counts:
+			if !w.counts {
+				w.hold = last
+			}
+		case !w.counts:
+			w.hold, w.counts = o.hold, true
+		case s.Time == Earliest:
+			w.hold = min(w.hold, o.hold)
+		default:
+			w.hold = max(w.hold, o.hold)
+		}
+		w.held = true
+	}
+	w.ended = w.ended || in > last
+	s.machine.merged(&w, olds)
+	return w
+}

@@ -1,0 +1,138 @@
+package pane
+
+import "github.com/levadaflow/levada/event"
+
+// State is what is known of one window of one key. The zero value with its Window set is a window that has seen nothing.
+type State struct {
+	Window event.Window
+	panes  int64      // fired so far
+	onTime int64      // of these, the ones that were not early
+	hold   event.Time // the time of the pane to come, if held
+	held   bool
+	counts bool // hold comes from elements; else it is the window's last instant
+	fresh  bool // an element came since the last pane
+	ended  bool // the watermark's passing of the end has been dealt with
+}
+
+// Effect is what the caller has to do with a window's contents, in the order of the fields.
+type Effect struct {
+	Emit  bool       // emit the contents with Pane at Time
+	Clear bool       // forget the contents
+	Close bool       // forget the window
+	Time  event.Time // of the pane
+	Pane  event.Pane
+}
+
+// Hold returns the time at which the window keeps the step's output watermark back; ok is false if it does not.
+func (w *State) Hold() (t event.Time, ok bool) { return w.hold, w.held }
+
+// Expired reports whether elements of the window are too late for the input watermark in: strictly greater than its expiry
+// (beam-semantics 3.4).
+func (s *Strategy) Expired(w event.Window, in event.Time) bool {
+	return w.Expiry(s.LatenessMillis) < in
+}
+
+// Due returns the smallest input watermark at which [Strategy.Watermark] has something to do for the window.
+func (s *Strategy) Due(w *State) event.Time {
+	if !w.ended {
+		return w.Window.Last() + 1
+	}
+	return w.Window.Expiry(s.LatenessMillis) + 1
+}
+
+// Element is to be called after an element at time t has been added to the contents of w, which has not expired.
+func (s *Strategy) Element(w *State, t, in event.Time) Effect {
+	w.fresh = true
+	last := w.Window.Last()
+	if in > last {
+		w.ended = true // the first element came after the end: there is nothing to wait for
+	} else {
+		s.holdFor(w, t, in)
+	}
+	s.machine.element(w)
+	if s.machine.shouldFire(w, in) {
+		return s.fire(w, in, false)
+	}
+	return Effect{}
+}
+
+// holdFor takes the time of an element, in a window that has not ended, into the hold. An element which is behind the
+// key's own watermark is in the pane, but its time does not count.
+func (s *Strategy) holdFor(w *State, t, in event.Time) {
+	last := w.Window.Last()
+	own := in
+	if w.held {
+		own = min(own, w.hold)
+	}
+	if s.Time == EndOfWindow || t < own {
+		if !w.held {
+			w.hold, w.held = last, true
+		}
+		return
+	}
+	t = min(t, last)
+	switch {
+	case !w.counts:
+		w.hold = t
+	case s.Time == Earliest:
+		w.hold = min(w.hold, t)
+	default:
+		w.hold = max(w.hold, t)
+	}
+	w.held, w.counts = true, true
+}
+
+// Watermark is to be called when the input watermark has reached Due(w).
+func (s *Strategy) Watermark(w *State, in event.Time) Effect {
+	if s.Expired(w.Window, in) {
+		e := s.fire(w, in, true)
+		e.Close = true
+		return e
+	}
+	if w.ended || in <= w.Window.Last() {
+		return Effect{}
+	}
+	w.ended = true
+	if s.machine.shouldFire(w, in) {
+		return s.fire(w, in, false)
+	}
+	return Effect{}
+}
+
+// fire makes the next pane, unless it would be an empty one that nobody asked for.
+func (s *Strategy) fire(w *State, in event.Time, last bool) Effect {
+	timing := w.timing(in)
+	finished := s.machine.fired(w, in)
+	last = last || finished
+	e := Effect{Clear: !s.Accumulating, Close: finished, Time: w.Window.Last()}
+	if w.counts {
+		e.Time = w.hold
+	}
+	e.Emit = w.fresh || timing == event.OnTime && !s.OnTimeNonEmpty || last && s.ClosingAlways
+	w.held, w.counts, w.fresh = false, false, false
+	if !e.Emit {
+		return e
+	}
+	e.Pane = event.Pane{Timing: timing, First: w.panes == 0, Last: last, Index: w.panes, OnTimeIndex: -1}
+	w.panes++
+	if timing != event.Early {
+		e.Pane.OnTimeIndex = w.onTime
+		w.onTime++
+	}
+	return e
+}
+
+// timing follows beam-semantics 3.6, with the key's own output watermark.
+func (w *State) timing(in event.Time) event.Timing {
+	own := in
+	if w.held {
+		own = min(own, w.hold)
+	}
+	switch {
+	case w.onTime > 0 || own > w.Window.Last():
+		return event.Late
+	case in <= w.Window.Last():
+		return event.Early
+	}
+	return event.OnTime
+}

@@ -1,0 +1,66 @@
+package progress
+
+import "github.com/levadaflow/levada/event"
+
+// Frontier is the input watermark of a task: the minimum over its senders which are not idle.
+type Frontier struct {
+	marks []event.Time
+	idle  []bool
+	in    event.Time
+}
+
+// NewFrontier returns the frontier over n senders, all at Min. Without senders it stands at Max.
+func NewFrontier(n int) *Frontier {
+	f := &Frontier{marks: make([]event.Time, n), idle: make([]bool, n), in: event.Min}
+	for i := range f.marks {
+		f.marks[i] = event.Min
+	}
+	f.move()
+	return f
+}
+
+// Set takes the watermark t, or the news that it is idle, from a sender and reports whether the frontier moved. A mark below
+// the sender's last one is ignored.
+func (f *Frontier) Set(sender int, t event.Time, idle bool) bool {
+	f.marks[sender] = max(f.marks[sender], t)
+	f.idle[sender] = idle && f.marks[sender] < event.Max
+	return f.move()
+}
+
+func (f *Frontier) move() bool {
+	low, all := event.Max, true
+	for i, t := range f.marks {
+		if !f.idle[i] {
+			low, all = min(low, t), false
+		}
+	}
+	if all && len(f.marks) > 0 || low <= f.in {
+		return false
+	}
+	f.in = low
+	return true
+}
+
+// In returns the frontier.
+func (f *Frontier) In() event.Time { return f.in }
+
+// Idle reports whether every sender is idle.
+func (f *Frontier) Idle() bool {
+	for _, idle := range f.idle {
+		if !idle {
+			return false
+		}
+	}
+	return len(f.idle) > 0
+}
+
+// Behind returns the sender with the lowest mark among those which are not idle, or -1.
+func (f *Frontier) Behind() int {
+	at := -1
+	for i, t := range f.marks {
+		if !f.idle[i] && (at < 0 || t < f.marks[at]) {
+			at = i
+		}
+	}
+	return at
+}

@@ -1,0 +1,172 @@
+package levada
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/engine"
+)
+
+// Runner runs a pipeline somewhere. [Embedded] is the one that runs it in this process.
+type Runner interface {
+	// Run runs the pipeline to its end and returns what came of it. A pipeline that is built wrong is a [BuildErrors]; a
+	// cancelled run is errors.Is(err, context.Canceled); a failure of a step is a [*StepError].
+	Run(ctx context.Context, p *Pipeline) (*Result, error)
+}
+
+// Run runs the pipeline with a runner, to its end.
+func (p *Pipeline) Run(ctx context.Context, r Runner) (*Result, error) { return r.Run(ctx, p) }
+
+// Clock gives processing time; it may be used by several goroutines at once.
+type Clock interface{ Now() time.Time }
+
+// Embedded runs a pipeline in this process. The zero value is ready.
+type Embedded struct {
+	// Parallelism is the number of tasks of each stage, a goroutine each; 0 is GOMAXPROCS.
+	Parallelism int
+	// Clock gives processing time; nil is the machine's clock.
+	Clock Clock
+	// MaxBundle ends a bundle after that many elements; 0 lets the engine decide. It is a knob for tests: results do not
+	// depend on it.
+	MaxBundle int
+	// Progress is called about five times a second while the pipeline runs, and once at the end; nil for nothing.
+	Progress func(Progress)
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Records int64 // elements read from sources
+	Bytes   int64 // read from sources
+	Total   int64 // bytes of all sources, as far as known
+	Done    bool  // the last call
+}
+
+// errParallelism is a wrong Embedded.
+var errParallelism = errors.New("levada.Embedded: Parallelism and MaxBundle must not be negative")
+
+// Run implements [Runner]. Nothing of the run is left behind when it returns, with one exception: if the run was ended and
+// user code does not return within 5 s, Run returns an error that wraps ErrHanging and names the step, and that goroutine
+// stays. The Result is nil if the run did not start.
+func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
+	if o.Parallelism < 0 || o.MaxBundle < 0 {
+		return nil, errParallelism
+	}
+	g, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
+	j, err := engine.Start(ctx, g, engine.Options{Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle})
+	if err != nil {
+		return nil, publicError(err)
+	}
+	if o.Progress != nil {
+		j.Watch(func() { o.Progress(progressOf(j, false)) })
+	}
+	err = publicError(j.Wait())
+	if o.Progress != nil {
+		o.Progress(progressOf(j, true))
+	}
+	return ResultOf(j), err
+}
+
+func progressOf(j *engine.Job, done bool) Progress {
+	p := Progress{Total: j.Total(), Done: done}
+	for _, m := range j.Metrics() {
+		switch m.Name {
+		case "records":
+			p.Records += m.Value().Sum
+		case "bytes":
+			p.Bytes += m.Value().Sum
+		}
+	}
+	return p
+}
+
+// Result is what came of a run.
+type Result struct {
+	// Steps has every step, in the pipeline's order.
+	Steps         []StepResult
+	Counters      []CounterResult      // those that are not zero, by step in the pipeline's order, then by name
+	Distributions []DistributionResult // those that have values, in the same order
+}
+
+// StepResult is how far a step came.
+type StepResult struct {
+	Name    string     // path
+	In, Out event.Time // its watermarks, the least of its tasks'
+	Held    string     // what kept Out below In: "pane 2026-03-01T00:00:59.999Z"; "" if nothing
+}
+
+// CounterResult is a counter of a step. The engine's own are dropped_late (pairs of element and window that came too late for a
+// grouping), emitted_late (elements that left a step behind its watermark), no_window (elements in no window), records and
+// bytes (of sources).
+type CounterResult struct {
+	Step, Name string
+	Value      int64
+}
+
+// DistributionResult is a distribution of a step.
+type DistributionResult struct {
+	Step, Name           string
+	Count, Sum, Min, Max int64
+}
+
+// Counter returns a counter of the step with that path, 0 if there is none.
+func (r *Result) Counter(step, name string) int64 {
+	for _, c := range r.Counters {
+		if c.Step == step && c.Name == name {
+			return c.Value
+		}
+	}
+	return 0
+}
+
+// Distribution returns a distribution of the step with that path, a zero one if there is none.
+func (r *Result) Distribution(step, name string) DistributionResult {
+	for _, d := range r.Distributions {
+		if d.Step == step && d.Name == name {
+			return d
+		}
+	}
+	return DistributionResult{Step: step, Name: name}
+}
+
+// ResultOf returns the state of a job. It is for the packages of this project: the type is internal.
+func ResultOf(j *engine.Job) *Result {
+	r := &Result{}
+	order := map[string]int{}
+	for i, s := range j.Steps() {
+		order[s.Name] = i
+		x := StepResult{Name: s.Name, In: s.In, Out: s.Out}
+		if s.Held != nil {
+			x.Held = fmt.Sprintf("%s %v", s.Held.Kind, s.Held.Time)
+		}
+		r.Steps = append(r.Steps, x)
+	}
+	for _, m := range j.Metrics() {
+		v := m.Value()
+		switch {
+		case m.Distribution && v.Count > 0:
+			r.Distributions = append(r.Distributions, DistributionResult{m.Step, m.Name, v.Count, v.Sum, v.Min, v.Max})
+		case !m.Distribution && v.Sum != 0:
+			r.Counters = append(r.Counters, CounterResult{m.Step, m.Name, v.Sum})
+		}
+	}
+	by := func(stepA, nameA, stepB, nameB string) int {
+		if d := order[stepA] - order[stepB]; d != 0 {
+			return d
+		}
+		return strings.Compare(nameA, nameB)
+	}
+	slices.SortFunc(r.Counters, func(a, b CounterResult) int { return by(a.Step, a.Name, b.Step, b.Name) })
+	slices.SortFunc(r.Distributions, func(a, b DistributionResult) int { return by(a.Step, a.Name, b.Step, b.Name) })
+	return r
+}
+
+// PublicError makes an engine's error one of this package. It is for the packages of this project.
+func PublicError(err error) error { return publicError(err) }

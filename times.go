@@ -1,0 +1,92 @@
+package levada
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+)
+
+// TimeOption is an option of steps that give elements times.
+type TimeOption struct{ skew time.Duration }
+
+// AllowedSkew lets a step move an element's time back by up to d, in whole milliseconds; the bound is allowed. Such an element
+// may be behind the watermark, and then late for what follows: it is counted as emitted_late. (Beam's
+// DoFn.getAllowedTimestampSkew, deprecated there for that reason.)
+func AllowedSkew(d time.Duration) TimeOption { return TimeOption{d} }
+
+// AnySkew lets a step move an element's time back as far as event.Min.
+var AnySkew = TimeOption{math.MaxInt64}
+
+// skewOf returns the skew in milliseconds; the last option counts.
+func (p *Pipeline) skewOf(name string, opts []TimeOption) int64 {
+	ms := int64(0)
+	for _, o := range opts {
+		switch {
+		case o == AnySkew:
+			ms = event.AnySkew
+		case o.skew < 0 || o.skew%time.Millisecond != 0:
+			p.problem(p.path(name), fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadSkew, o.skew))
+		default:
+			ms = o.skew.Milliseconds()
+		}
+	}
+	return ms
+}
+
+// retime gives v to out at time t if the rule allows it, else fails the step.
+func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.Time, skew int64, late *exec.Counter) {
+	if t < e.Time || t > event.Max || t < event.Min {
+		if err := event.CheckMove(e.Time, t, skew); err != nil {
+			e.Fail(st, v, err)
+			return
+		}
+	}
+	if t < st.Out {
+		late.Inc(1)
+	}
+	exec.Emit(e, out, v, t)
+}
+
+// WithTimestamps gives every element the time that fn returns for it: a time.Time, floored to the millisecond, or an
+// event.Time. Value, windows and pane stay: it never assigns windows anew. The time may go forward as far as event.Max, and
+// back only with AllowedSkew or AnySkew; the zero time.Time and times outside of [event.Min, event.Max] fail the run at the
+// call, with ErrZeroTime, ErrOutOfRange or ErrSkew. fn is shared by all tasks. (Beam's WithTimestamps.)
+func WithTimestamps[T any, S event.Stamp](in PCollection[T], name string, fn func(T) S, opts ...TimeOption) PCollection[T] {
+	return WithTimestampsFrom(in, name, func(v T, _ event.Time) S { return fn(v) }, opts...)
+}
+
+// WithTimestampsFrom is WithTimestamps with a function that also gets the element's present time.
+func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn func(v T, present event.Time) S,
+	opts ...TimeOption) PCollection[T] {
+	skew := in.owner(name).skewOf(name, opts)
+	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+		late := b.Counter(st, exec.EmittedLate)
+		return func(e *exec.Elem, v T) {
+			if t, ok := call(e, st, v, func(v T) (event.Time, error) { return event.FromStamp(fn(v, e.Time)) }); ok {
+				retime(e, st, out, v, t, skew, late)
+			}
+		}
+	})
+}
+
+// MapTimed is Map with a function that also returns the result's time, under the rule of [WithTimestamps].
+func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn func(I) (S, O), opts ...TimeOption) PCollection[O] {
+	skew := in.owner(name).skewOf(name, opts)
+	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+		late := b.Counter(st, exec.EmittedLate)
+		var o O // the task's own
+		return func(e *exec.Elem, v I) {
+			t, ok := call(e, st, v, func(v I) (event.Time, error) {
+				var s S
+				s, o = fn(v)
+				return event.FromStamp(s)
+			})
+			if ok {
+				retime(e, st, out, o, t, skew, late)
+			}
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package levada
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/internal/pane"
+	"github.com/levadaflow/levada/trigger"
+	"github.com/levadaflow/levada/window"
+)
+
+// Accumulation says whether a window's later panes repeat what earlier ones had.
+type Accumulation uint8
+
+// The zero Accumulation is inherited from the input; it must be known where a window can fire more than once.
+const (
+	_            Accumulation = iota
+	Discarding                // a pane has what came since the last one
+	Accumulating              // a pane has all that is in the window
+)
+
+// OutputTime says which time a grouping gives its results (Beam's TimestampCombiner).
+type OutputTime uint8
+
+// Of a pane's elements only those count which were not behind the watermark when they came; if none counts, it is the
+// window's last instant. A time is never after that (beam-semantics 1.9).
+const (
+	EndOfWindow OutputTime = iota // the window's last instant
+	Earliest                      // the smallest time in the pane
+	Latest                        // the greatest
+)
+
+// Firing says what happens to a pane that has no new elements.
+type Firing uint8
+
+// The zero Firing is the default of its field.
+const (
+	_        Firing = iota
+	Always          // emit it
+	NonEmpty        // do not
+)
+
+// AnyLateness is an allowed lateness without end: nothing is ever too late, and no window is ever forgotten.
+const AnyLateness time.Duration = math.MaxInt64
+
+// Windowing says how a collection is cut into windows and when their results come out. The zero value changes nothing but the
+// trigger.
+type Windowing struct {
+	// Windows assigns windows by the elements' times; nil keeps those they have.
+	Windows window.Fn
+	// AllowedLateness says for how long after the watermark has passed its end a window takes elements, in whole
+	// milliseconds. It only grows: the greater of this and the input's counts.
+	AllowedLateness time.Duration
+	// Trigger says when panes come out; nil is trigger.Default{}. It is never inherited.
+	Trigger trigger.Trigger
+	// Accumulation is inherited if it is not set. It must be known where a window can fire more than once: with an
+	// AllowedLateness in windows that are not global.
+	Accumulation Accumulation
+	// OutputTime says which time results have; the default is EndOfWindow. It is never inherited.
+	OutputTime OutputTime
+	// Closing says whether the last pane, when a window expires, comes even if it is empty; the default is NonEmpty.
+	Closing Firing
+	// OnTime says whether the pane at the window's end comes even if it has nothing new; the default is Always.
+	OnTime Firing
+}
+
+// strategy is the windowing of a collection, complete.
+type strategy struct {
+	windows      window.Fn
+	merged       bool // merging windows that a grouping has merged: plain intervals now
+	latenessMs   int64
+	trigger      trigger.Trigger
+	accumulation Accumulation
+	outputTime   OutputTime
+	closing      Firing
+	onTime       Firing
+	broken       bool // reported already: what follows from it is not
+}
+
+// initial is the windowing of a collection that no window step has touched.
+var initial = &strategy{windows: window.Global(), trigger: trigger.Default{}}
+
+// WindowInto gives elements their windows, and what is grouped behind it the rest of w. Times and panes stay. An element that
+// is in no window (in a gap of sliding windows, or after event.EndOfGlobal in windows that are not global) ends here; it is
+// counted as no_window.
+func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[T] {
+	p := in.owner(name)
+	s := in.windowing.with(w)
+	path := p.path(name)
+	if w.Windows != nil {
+		if err := w.Windows.Validate(); err != nil {
+			p.problem(path, err)
+			s.windows, s.broken = window.Global(), true
+		}
+	}
+	if w.AllowedLateness < 0 || w.AllowedLateness%time.Millisecond != 0 && w.AllowedLateness != AnyLateness {
+		p.problem(path, fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadLateness, w.AllowedLateness))
+	} else if s.latenessMs > 0 && s.windows != window.Global() && s.accumulation == 0 {
+		p.problem(path, fmt.Errorf("%w: late elements make a window fire again: say Discarding or Accumulating", ErrAccumulationUnset))
+	}
+	if err := new(pane.Strategy).SetTrigger(s.trigger); err != nil {
+		p.problem(path, fmt.Errorf("%w: %w", ErrBadTrigger, err))
+	}
+	fn := w.Windows
+	out := chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+		if fn == nil {
+			return out
+		}
+		return assign(fn, b.Counter(st, exec.NoWindow), out)
+	})
+	out.windowing = s
+	return out
+}
+
+// assign gives elements the windows of fn.
+func assign[T any](fn window.Fn, gaps *exec.Counter, out exec.Sink[T]) exec.Sink[T] {
+	var buf []event.Window
+	return func(e *exec.Elem, v T) {
+		buf = fn.Assign(buf[:0], e.Time)
+		if len(buf) == 0 {
+			gaps.Inc(1)
+			return
+		}
+		wins := e.Win
+		e.Win = buf
+		out(e, v)
+		e.Win = wins
+	}
+}
+
+// with returns the strategy after a window step.
+func (s *strategy) with(w Windowing) *strategy {
+	n := *s
+	n.trigger, n.outputTime, n.closing, n.onTime = w.Trigger, w.OutputTime, w.Closing, w.OnTime
+	if n.trigger == nil {
+		n.trigger = trigger.Default{}
+	}
+	if w.Windows != nil {
+		n.windows, n.merged, n.broken = w.Windows, false, false
+	}
+	ms := event.FloorMillis(w.AllowedLateness)
+	if w.AllowedLateness == AnyLateness {
+		ms = math.MaxInt64
+	}
+	n.latenessMs = max(n.latenessMs, ms)
+	if w.Accumulation != 0 {
+		n.accumulation = w.Accumulation
+	}
+	return &n
+}
+
+// panes is what a grouping of a collection with this strategy does.
+func (s *strategy) panes() (pane.Strategy, error) {
+	p := pane.Strategy{
+		Merging: s.windows.Merging() && !s.merged, LatenessMillis: s.latenessMs, Accumulating: s.accumulation == Accumulating,
+		Time: pane.TimeCombiner(s.outputTime), ClosingAlways: s.closing == Always, OnTimeNonEmpty: s.onTime == NonEmpty,
+	}
+	return p, p.SetTrigger(s.trigger)
+}
+
+// grouped is the strategy of a grouping's output.
+func (s *strategy) grouped() *strategy {
+	n := *s
+	n.merged = n.merged || n.windows.Merging()
+	n.trigger = n.trigger.Continuation()
+	return &n
+}
+
+// compatible reports whether collections with both strategies may be flattened.
+func (s *strategy) compatible(o *strategy) bool {
+	return s.windows.Compatible(o.windows) && s.merged == o.merged && s.trigger == o.trigger
+}
