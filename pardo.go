@@ -277,13 +277,14 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 // declare runs a setup while the pipeline is built and returns what it declared.
 func (p *Pipeline) declare(name string, setup func(*Setup)) []string {
 	s := &Setup{step: p.path(name)}
+	at := site() // a panic has other frames
 	defer func() {
 		if r := recover(); r != nil {
 			err, ok := r.(error)
 			if !ok {
 				err = fmt.Errorf("panic in the setup: %v", r)
 			}
-			p.problem(s.step, err)
+			p.problems = append(p.problems, &BuildError{Step: s.step, Site: at, Err: err})
 		}
 	}()
 	setup(s)

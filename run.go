@@ -3,7 +3,6 @@ package levada
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +98,13 @@ type Result struct {
 type StepResult struct {
 	Name    string     // path
 	In, Out event.Time // its watermarks, the least of its tasks'
-	Held    string     // what kept Out below In: "pane 2026-03-01T00:00:59.999Z"; "" if nothing
+	Held    Held       // what keeps Out below In; zero if nothing does
+}
+
+// Held is what keeps a step's output watermark back.
+type Held struct {
+	Kind string // "pane": open windows with elements
+	Time event.Time
 }
 
 // CounterResult is a counter of a step. The engine's own are dropped_late (pairs of element and window that came too late for a
@@ -144,7 +149,7 @@ func ResultOf(j *engine.Job) *Result {
 		order[s.Name] = i
 		x := StepResult{Name: s.Name, In: s.In, Out: s.Out}
 		if s.Held != nil {
-			x.Held = fmt.Sprintf("%s %v", s.Held.Kind, s.Held.Time)
+			x.Held = Held{s.Held.Kind, s.Held.Time}
 		}
 		r.Steps = append(r.Steps, x)
 	}

@@ -38,14 +38,17 @@ func FromTime(t time.Time) (Time, error) {
 	if t.IsZero() {
 		return 0, ErrZeroTime
 	}
-	sec := t.Unix()
-	if sec >= math.MaxInt64/1000 {
-		return math.MaxInt64, nil
+	sec, ms := t.Unix(), int64(t.Nanosecond())/1e6
+	if sec < 0 { // so that the product is in int64 wherever the sum is
+		sec, ms = sec+1, ms-1000
 	}
-	if sec <= math.MinInt64/1000 {
+	switch {
+	case sec > math.MaxInt64/1000:
+		return math.MaxInt64, nil
+	case sec < math.MinInt64/1000:
 		return math.MinInt64, nil
 	}
-	return Time(sec*1000 + int64(t.Nanosecond())/1e6), nil
+	return Time(sec * 1000).AddMillis(ms), nil
 }
 
 // FromStamp returns s as a Time: a Time as it is, a time.Time as [FromTime] does.

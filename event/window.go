@@ -29,8 +29,9 @@ func (w Window) Last() Time { return w.End - 1 }
 // Contains reports whether t is in [Start, End). The global window contains every time.
 func (w Window) Contains(t Time) bool { return w.Start <= t && t < w.End || w.IsGlobal() }
 
-// Intersects reports whether the windows have a time in common. Windows that touch, [0,10) and [10,20), do not.
-func (w Window) Intersects(o Window) bool { return w.Start < o.End && o.Start < w.End }
+// Intersects reports whether the windows have a time in common. Windows that touch, [0,10) and [10,20), do not,
+// and an empty one intersects none.
+func (w Window) Intersects(o Window) bool { return max(w.Start, o.Start) < min(w.End, o.End) }
 
 // Span returns the smallest window that contains both, without a label.
 func (w Window) Span(o Window) Window {

@@ -74,6 +74,7 @@ func (f FixedWindows) Merging() bool { return false }
 // Compatible implements [Fn]: only with an equal one.
 func (f FixedWindows) Compatible(o Fn) bool { return o == Fn(f) }
 
+// String implements [Fn].
 func (f FixedWindows) String() string {
 	if f.offset != 0 {
 		return fmt.Sprintf("window.Fixed(%v).Offset(%v)", f.size, f.offset)
@@ -130,6 +131,7 @@ func (s SlidingWindows) Merging() bool { return false }
 // Compatible implements [Fn]: only with an equal one.
 func (s SlidingWindows) Compatible(o Fn) bool { return o == Fn(s) }
 
+// String implements [Fn].
 func (s SlidingWindows) String() string {
 	if s.offset != 0 {
 		return fmt.Sprintf("window.Sliding(%v, %v).Offset(%v)", s.size, s.period, s.offset)
@@ -161,6 +163,7 @@ func (s SessionWindows) Merging() bool { return true }
 // Compatible implements [Fn]: with all sessions, whatever their gap.
 func (s SessionWindows) Compatible(o Fn) bool { _, ok := o.(SessionWindows); return ok }
 
+// String implements [Fn].
 func (s SessionWindows) String() string { return fmt.Sprintf("window.Sessions(%v)", s.gap) }
 
 // floor returns the greatest start <= t of a grid of starts offset + n*step.

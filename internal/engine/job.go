@@ -81,6 +81,9 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	for _, t := range j.tasks {
 		j.put(t, message{kind: msgStart})
 	}
+	if len(j.tasks) == 0 {
+		j.quiet <- struct{}{} // nothing will ever be settled
+	}
 	for _, t := range j.tasks {
 		go t.run()
 	}

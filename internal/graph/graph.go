@@ -82,9 +82,9 @@ func (g *Graph) Add(s *Step) {
 func (g *Graph) Fingerprint() uint64 {
 	h := fnv.New64a()
 	for _, s := range g.Steps {
-		fmt.Fprintf(h, "%s\x00%d\x00%d\x00", s.Name, s.Kind, len(s.Outputs))
+		fmt.Fprintf(h, "%q %d %d %d\n", s.Name, s.Kind, len(s.Outputs), len(s.Inputs))
 		for _, in := range s.Inputs {
-			fmt.Fprintf(h, "%d.%d\x00", in.Step.ID, in.Out)
+			fmt.Fprintf(h, "%d.%d\n", in.Step.ID, in.Out)
 		}
 	}
 	return h.Sum64()

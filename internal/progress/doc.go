@@ -5,6 +5,6 @@
 //
 // Invariants:
 //   - A frontier and a ledger's watermark never go back.
-//   - An idle sender does not count; if all are idle, the frontier stays where it is.
+//   - An idle sender does not count; if all that have not ended are idle, the frontier stays where it is.
 //   - Holds are counted: what is added is removed again, and never more than that.
 package progress

@@ -2,7 +2,8 @@ package progress
 
 import "github.com/levadaflow/levada/event"
 
-// Frontier is the input watermark of a task: the minimum over its senders which are not idle.
+// Frontier is the input watermark of a task: the minimum over its senders which are not idle. A sender at Max has ended; the
+// frontier is at Max only when all have, because an idle one may come back.
 type Frontier struct {
 	marks []event.Time
 	idle  []bool
@@ -28,13 +29,15 @@ func (f *Frontier) Set(sender int, t event.Time, idle bool) bool {
 }
 
 func (f *Frontier) move() bool {
-	low, all := event.Max, true
+	low, idle := event.Max, false
 	for i, t := range f.marks {
-		if !f.idle[i] {
-			low, all = min(low, t), false
+		if f.idle[i] {
+			idle = true
+		} else {
+			low = min(low, t)
 		}
 	}
-	if all && len(f.marks) > 0 || low <= f.in {
+	if idle && low == event.Max || low <= f.in {
 		return false
 	}
 	f.in = low
@@ -44,14 +47,16 @@ func (f *Frontier) move() bool {
 // In returns the frontier.
 func (f *Frontier) In() event.Time { return f.in }
 
-// Idle reports whether every sender is idle.
+// Idle reports whether every sender that has not ended is idle, and there is one.
 func (f *Frontier) Idle() bool {
-	for _, idle := range f.idle {
-		if !idle {
+	some := false
+	for i, idle := range f.idle {
+		if !idle && f.marks[i] < event.Max {
 			return false
 		}
+		some = some || idle
 	}
-	return len(f.idle) > 0
+	return some
 }
 
 // Behind returns the sender with the lowest mark among those which are not idle, or -1.

@@ -1,11 +1,9 @@
-// Package scenario reads scenarios: transcripts that say what a pipeline is, what happens to it, and what must come out.
-//
-// A scenario is a sequence of blocks. A block is a directive line, input lines, "----", the expected output, and a blank
-// line or the end of the file. Comments, lines that begin with "#", stand only between blocks.
+// Package scenario runs the event-time model as executable text: a file says what a pipeline is, what happens to it, and what
+// must come out. It reads and rewrites the files, builds the pipelines through the public API, and drives them under the virtual
+// clock.
 //
 // Invariants:
-//   - The reader keeps every byte: what [File.Rewrite] gives differs from the file only in the expected outputs that differ.
-//   - Parsing is syntax only. Whether a step exists, an operation is known or a size makes sense is for the one who builds
-//     the pipeline: a scenario may be about just that. What the parsers refuse can't be a scenario at all.
-//   - Every error begins with "file:line: ".
+//   - What is not supported yet is counted by name, and never as passed.
+//   - A block that is disputed is named in a table with its reason; a file in which such a block passes has failed.
+//   - Rewriting changes expected parts only.
 package scenario

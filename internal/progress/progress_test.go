@@ -1,0 +1,271 @@
+package progress_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/progress"
+)
+
+// mark draws a watermark; few values, so that they meet, and both ends.
+func mark(t *rapid.T) event.Time {
+	return rapid.OneOf(rapid.Map(rapid.Int64Range(-5, 20), func(v int64) event.Time { return event.Time(v) }),
+		rapid.SampledFrom([]event.Time{event.Min, event.Max})).Draw(t, "mark")
+}
+
+// The frontier is the greatest minimum that there ever was over the senders which were neither idle nor ended; it is Max
+// when all have ended.
+func TestFrontierIsBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 4).Draw(t, "senders")
+		f := progress.NewFrontier(n)
+		marks, idle, in := make([]event.Time, n), make([]bool, n), event.Min
+		for i := range marks {
+			marks[i] = event.Min
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			i, to, isIdle := rapid.IntRange(0, n-1).Draw(t, "sender"), mark(t), rapid.Bool().Draw(t, "idle")
+			moved := f.Set(i, to, isIdle)
+			marks[i], idle[i] = max(marks[i], to), isIdle
+
+			var active []event.Time
+			ended := 0
+			for j, m := range marks {
+				switch {
+				case m == event.Max: // ended, also if it says that it is idle
+					ended++
+				case !idle[j]:
+					active = append(active, m)
+				}
+			}
+			before, behind := in, event.Max
+			if len(active) > 0 {
+				behind = slices.Min(active)
+				in = max(in, behind)
+			} else if ended == n {
+				in = event.Max
+			}
+			if f.In() != in || moved != (in > before) {
+				t.Fatalf("marks %d idle %v: frontier %d (moved: %v), want %d after %d", marks, idle, f.In(), moved, in, before)
+			}
+			if want := len(active) == 0 && ended < n; f.Idle() != want {
+				t.Errorf("marks %d idle %v: Idle() = %v", marks, idle, !want)
+			}
+			at := f.Behind()
+			if at < 0 && (len(active) > 0 || ended > 0) || at >= 0 && marks[at] != behind {
+				t.Errorf("marks %d idle %v: sender %d is behind, at %d", marks, idle, at, behind)
+			}
+		}
+	})
+}
+
+func TestFrontier(t *testing.T) {
+	if in := progress.NewFrontier(0).In(); in != event.Max {
+		t.Errorf("without senders the frontier is at %v", in)
+	}
+	f := progress.NewFrontier(2)
+	for _, c := range []struct {
+		why    string
+		sender int
+		to     event.Time
+		idle   bool
+		want   event.Time
+	}{
+		{"one sender alone does not move it", 0, 10, false, event.Min},
+		{"both do, to the minimum", 1, 5, false, 5},
+		{"the idle one does not count", 1, 5, true, 10},
+		{"all are idle: it stays", 0, 20, true, 10},
+		{"a mark below the last one is ignored", 0, 15, false, 20},
+		{"who comes back does not pull it back", 1, 6, false, 20},
+		{"and holds it", 0, 30, false, 20},
+		{"the only one that is not idle ends: the idle one may come back", 1, event.Max, false, 30},
+		{"who has ended does not count", 0, 40, false, 40},
+		{"nor makes it Max", 0, 40, true, 40},
+		{"all have ended", 0, event.Max, true, event.Max},
+	} {
+		if f.Set(c.sender, c.to, c.idle); f.In() != c.want {
+			t.Errorf("%s: the frontier is at %d, want %d", c.why, f.In(), c.want)
+		}
+	}
+}
+
+// Holds are a multiset: as a sorted slice, but for the speed.
+func TestHoldsAreASortedSlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h progress.Holds
+		var slow []event.Time
+		for range rapid.IntRange(1, 400).Draw(t, "steps") {
+			at := event.Time(rapid.Int64Range(0, rapid.SampledFrom([]int64{3, 1000}).Draw(t, "range")).Draw(t, "at"))
+			if len(slow) > 0 && rapid.Bool().Draw(t, "there") {
+				at = rapid.SampledFrom(slow).Draw(t, "one")
+			}
+			i, there := slices.BinarySearch(slow, at)
+			if rapid.Bool().Draw(t, "add") {
+				h.Add(at)
+				slow = slices.Insert(slow, i, at)
+			} else {
+				if h.Remove(at) != there {
+					t.Fatalf("Remove(%d) = %v from %d", at, !there, slow)
+				}
+				if there {
+					slow = slices.Delete(slow, i, i+1)
+				}
+			}
+			checkHolds(t, &h, slow)
+		}
+	})
+}
+
+func checkHolds(t interface {
+	Fatalf(format string, args ...any)
+	Helper()
+}, h *progress.Holds, slow []event.Time) {
+	t.Helper()
+	low, ok := h.Min()
+	if ok != (len(slow) > 0) || ok && low != slow[0] {
+		t.Fatalf("Min() = %d, %v of %d", low, ok, slow)
+	}
+	if n := len(slices.Compact(slices.Clone(slow))); h.Len() != n {
+		t.Fatalf("Len() = %d, want %d", h.Len(), n)
+	}
+}
+
+// With one hold that never goes, nothing is popped from the heap: what is removed behind it goes only by compaction.
+func TestHoldsCompact(t *testing.T) {
+	var h progress.Holds
+	h.Add(0)
+	for at := event.Time(1); at <= 1000; at++ {
+		h.Add(at)
+	}
+	for at := event.Time(1); at <= 1000; at++ {
+		if at%10 != 0 && !h.Remove(at) {
+			t.Fatalf("%d is gone", at)
+		}
+	}
+	want := []event.Time{0}
+	for at := event.Time(10); at <= 1000; at += 10 {
+		want = append(want, at)
+	}
+	for len(want) > 0 {
+		checkHolds(t, &h, want)
+		if !h.Remove(want[0]) {
+			t.Fatalf("%d is gone", want[0])
+		}
+		want = want[1:]
+	}
+	checkHolds(t, &h, nil)
+}
+
+// restriction is one of the model's.
+type restriction struct {
+	mark       event.Time
+	done, idle bool
+}
+
+// The ledger's watermark is the greatest minimum that it has shown over the restrictions which were neither done nor idle.
+func TestLedgerIsBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := progress.NewLedger()
+		var all []restriction
+		shown, next := event.Min, 0
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			what := rapid.IntRange(0, 5).Draw(t, "what")
+			if len(all) == 0 {
+				what = 0
+			}
+			i := rapid.IntRange(0, max(0, len(all)-1)).Draw(t, "which")
+			switch what {
+			case 0:
+				m := mark(t)
+				if id := l.Add(fmt.Sprint(len(all)), m); id != len(all) {
+					t.Fatalf("restriction %d got number %d", len(all), id)
+				}
+				all = append(all, restriction{mark: m})
+			case 1:
+				id, ok := l.Next()
+				if ok != (next < len(all)) || ok && id != next {
+					t.Fatalf("Next() = %d, %v, want %d", id, ok, next)
+				}
+				if ok {
+					next++
+				}
+			case 2:
+				l.Done(i)
+				all[i].done = true
+			default:
+				m, idle := mark(t), rapid.Bool().Draw(t, "idle")
+				l.Report(i, m, idle)
+				all[i].mark, all[i].idle = max(all[i].mark, m), idle
+			}
+			shown = checkLedger(t, l, all, shown)
+		}
+	})
+}
+
+// checkLedger compares the ledger with the model and returns its watermark; shown is what it was.
+func checkLedger(t *rapid.T, l *progress.Ledger, all []restriction, shown event.Time) event.Time {
+	open, behind := 0, -1
+	for i, r := range all {
+		if r.done {
+			continue
+		}
+		open++
+		if !r.idle && (behind < 0 || r.mark < all[behind].mark) {
+			behind = i
+		}
+	}
+	want := shown
+	if open == 0 {
+		want = event.Max
+	} else if behind >= 0 {
+		want = max(shown, all[behind].mark)
+	}
+	if got := l.Watermark(); got != want {
+		t.Fatalf("%v: watermark %d, want %d after %d", all, got, want, shown)
+	}
+	if l.Open() != open || l.Idle() != (open > 0 && behind < 0) {
+		t.Errorf("%v: Open() = %d, Idle() = %v", all, l.Open(), l.Idle())
+	}
+	name, at, ok := l.Behind()
+	if ok != (behind >= 0) || ok && (name != fmt.Sprint(behind) || at != all[behind].mark) {
+		t.Errorf("%v: %s is behind at %d, %v; want %d", all, name, at, ok, behind)
+	}
+	return want
+}
+
+func TestLedger(t *testing.T) {
+	if at := progress.NewLedger().Watermark(); at != event.Max {
+		t.Errorf("without restrictions the watermark is %v", at)
+	}
+	l := progress.NewLedger()
+	a, b := l.Add("a", 0), l.Add("b", 10)
+	step := func(why string, want event.Time) {
+		t.Helper()
+		if got := l.Watermark(); got != want {
+			t.Errorf("%s: the watermark is %d, want %d", why, got, want)
+		}
+	}
+	step("neither has begun", 0)
+	l.Report(a, 20, false)
+	step("the other one counts, though it waits in the queue", 10)
+	l.Report(b, 10, true)
+	step("the idle one does not count", 20)
+	l.Report(a, 20, true)
+	step("all are idle", 20)
+	if !l.Idle() {
+		t.Error("all are idle and the ledger is not")
+	}
+	l.Report(b, 15, false)
+	step("who comes back does not pull it back", 20)
+	l.Done(a)
+	l.Done(a)
+	step("done twice is done once", 20)
+	l.Report(b, 30, true)
+	step("what is done does not count, the other is idle", 20)
+	l.Done(b)
+	step("all are done", event.Max)
+}

@@ -1,0 +1,61 @@
+package scenario
+
+import (
+	"slices"
+)
+
+// ops are the operations that are supported.
+var ops = []string{"script", "create", "with-timestamps", "window", "group", "sum", "count", "min", "max", "late", "flatten",
+	"reshuffle", "key", "add"}
+
+// later are operations, directives, options and functions of the format that are not supported yet.
+var (
+	laterOps        = []string{"poll", "shift-watermark", "side", "batch", "expire", "sorted"}
+	laterDirectives = []string{"drain", "restart"}
+	laterFns        = []string{"days", "weeks", "months", "years"}
+)
+
+// notYet names what a file uses that is not supported yet, sorted, each once. A file that uses any of it is not run.
+func notYet(f *File) ([]string, error) {
+	var names []string
+	add := func(kind, name string) {
+		if n := kind + " " + name; !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for i := range f.Blocks {
+		b := &f.Blocks[i]
+		if slices.Contains(laterDirectives, b.Directive) {
+			add("directive", b.Directive)
+		}
+		if b.Directive != "pipeline" {
+			continue
+		}
+		steps, err := ParsePipeline(b)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range steps {
+			if slices.Contains(laterOps, s.Op) {
+				add("op", s.Op)
+			}
+			if w, ok := s.Spec.(Windowing); ok {
+				notYetWindowing(w, add)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func notYetWindowing(w Windowing, add func(kind, name string)) {
+	if slices.Contains(laterFns, w.Fn.Name) {
+		add("function", w.Fn.Name)
+	}
+	if !w.Trigger.IsZero() && w.Trigger.Name != "default" {
+		add("trigger", w.Trigger.Name)
+	}
+	if w.Unsafe {
+		add("option", "unsafe")
+	}
+}
