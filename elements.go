@@ -113,18 +113,20 @@ func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollectio
 // FlatMap emits all that the sequence yields which fn returns for an element, at the same time and in the same windows. fn is
 // shared by all tasks; the sequence is used once.
 func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) PCollection[O] {
-	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+		e := b.Elem
+		yield := func(o O) bool { // one for all elements: a range over fn(v) would allocate one each
+			if e.Err == nil {
+				out(e, o)
+			}
+			if e.Err == nil && e.Run.Stopped() {
+				e.Err = exec.ErrStopped
+			}
+			return e.Err == nil
+		}
 		return func(e *exec.Elem, v I) {
 			call(e, st, v, func(v I) (struct{}, error) {
-				for o := range fn(v) {
-					if out(e, o); e.Err != nil {
-						break
-					}
-					if e.Run.Stopped() {
-						e.Err = exec.ErrStopped
-						break
-					}
-				}
+				fn(v)(yield)
 				return struct{}{}, nil
 			})
 		}

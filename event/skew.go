@@ -26,7 +26,8 @@ func (e *MoveError) Error() string {
 	if e.Err == ErrOutOfRange {
 		remedy = "no skew allows that: check the unit, event times are milliseconds"
 	}
-	return fmt.Sprintf("%v: an element at %v may get a time from %v to %v, not %v (%s)", e.Err, e.From, e.Lower, Max, e.To, remedy)
+	return fmt.Sprintf("%v: an element at %v may get a time from %v to %v, not %v (%s)",
+		e.Err, e.From, e.Lower, Max, e.To, remedy)
 }
 
 // Unwrap returns ErrSkew or ErrOutOfRange.

@@ -49,11 +49,22 @@ func (t *task) run() {
 			t.job.fail(fmt.Errorf("a function of step %s ended its goroutine (runtime.Goexit)", t.job.stepName(t.bound.Elem.At(), t)))
 		}
 	}()
-	t.loop()
+	t.guardedLoop()
 	if err := t.bound.Close(); err != nil && err != exec.ErrStopped {
 		t.job.fail(err)
 	}
 	normal = true
+}
+
+// guardedLoop makes a panic of the engine itself, or a broken invariant, the failure of the stage's first step.
+func (t *task) guardedLoop() {
+	defer func() {
+		if r := recover(); r != nil {
+			t.bound.Elem.Panicked(t.bound.Insts[0], nil, r)
+			t.failed()
+		}
+	}()
+	t.loop()
 }
 
 // loop reads messages until the run ends or the bundle fails.

@@ -222,7 +222,8 @@ func TestFingerprint(t *testing.T) {
 // Names may hold anything, also what looks like the end of a name.
 func TestFingerprintOfStrangeNames(t *testing.T) {
 	seen := map[uint64][]string{}
-	for _, names := range [][]string{{"a", "b"}, {"a\x000\x000\x00b"}, {"a\" 0 0 0\n\"b"}, {"a", "b", ""}, {"ab"}, {"a\x00b"}} {
+	lists := [][]string{{"a", "b"}, {"a\x000\x000\x00b"}, {"a 0 0 0\nb"}, {"a\" 0 0 0\n\"b"}, {"a", "b", ""}, {"ab"}}
+	for _, names := range lists {
 		g := graph.New()
 		for _, name := range names {
 			g.Add(&graph.Step{Name: name})

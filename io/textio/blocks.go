@@ -44,13 +44,12 @@ type blocks struct {
 // newBlocks begins to read r; name is for errors.
 func newBlocks(name string, r io.Reader, size, maxLine int) (*blocks, error) {
 	b := &blocks{name: name, raw: &counting{r: r}, max: maxLine, buf: make([]byte, size)}
-	head := make([]byte, len(gzipMagic))
-	n, err := io.ReadFull(b.raw, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	head, err := begins(b.raw, gzipMagic)
+	if err != nil {
 		return nil, b.broken(err)
 	}
-	b.src = io.MultiReader(bytes.NewReader(head[:n]), b.raw)
-	if string(head[:n]) == gzipMagic {
+	b.src = io.MultiReader(bytes.NewReader(head), b.raw)
+	if string(head) == gzipMagic {
 		b.compressed = true
 		z, err := gzip.NewReader(bufio.NewReaderSize(b.src, packBytes))
 		if err != nil {
@@ -59,6 +58,25 @@ func newBlocks(name string, r io.Reader, size, maxLine int) (*blocks, error) {
 		b.src = z
 	}
 	return b, nil
+}
+
+// begins reads as much of r as it takes to see whether it begins with magic, and returns that. It does not wait for more.
+func begins(r io.Reader, magic string) ([]byte, error) {
+	head := make([]byte, len(magic))
+	n, empty := 0, 0
+	for n < len(magic) && string(head[:n]) == magic[:n] {
+		m, err := r.Read(head[n:])
+		if n += m; err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if empty++; empty > maxEmpty {
+			return nil, io.ErrNoProgress
+		}
+	}
+	return head[:n], nil
 }
 
 // next returns the next lines, each with its end; the text's last may have none. At the end it returns "". If eager is set
