@@ -19,34 +19,13 @@ func chain[I, O any](in PCollection[I], name string, bind func(*exec.Binder, *ex
 	return derived[O](in, s, 0)
 }
 
-// call runs a user's function; ok is false if it failed, which is then the step's failure.
-func call[I, O any](e *exec.Elem, st *exec.Inst, v I, fn func(I) (O, error)) (o O, ok bool) {
-	if e.Err != nil {
-		return o, false
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			e.Panicked(st, v, r)
-		}
-	}()
-	old := e.Enter(st)
-	o, err := fn(v)
-	e.Leave(old)
-	if err != nil {
-		e.Fail(st, v, err)
-		return o, false
-	}
-	return o, true
-}
-
 // Map calls fn for every element and emits what it returns, at the same time and in the same windows. fn is shared by all
 // tasks. For results of more than four words ParDo with out.Emit(c, T{...}) is several times cheaper.
 func Map[I, O any](in PCollection[I], name string, fn func(I) O) PCollection[O] {
 	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		return func(e *exec.Elem, v I) {
-			if o, ok := call(e, st, v, func(v I) (O, error) { return fn(v), nil }); ok {
-				out(e, o)
-			}
+			e.Enter(st)
+			out(e, fn(v))
 		}
 	})
 }
@@ -71,21 +50,16 @@ func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opt
 	keep := len(opts) > 0
 	op := &exec.ChainOp{Bind: func(_ *exec.Binder, st *exec.Inst, outs []any) any {
 		out, failed := outs[0].(exec.Sink[O]), outs[1].(exec.Sink[Failed[I]])
-		var bad error // the task's own
 		return exec.Sink[I](func(e *exec.Elem, v I) {
-			o, ok := call(e, st, v, func(v I) (O, error) {
-				o, err := fn(v)
-				if bad = err; keep {
-					err = nil
-				}
-				return o, err
-			})
+			e.Enter(st)
+			o, err := fn(v)
 			switch {
-			case !ok:
-			case bad != nil:
-				failed(e, Failed[I]{v, bad.Error()})
-			default:
+			case err == nil:
 				out(e, o)
+			case keep:
+				failed(e, Failed[I]{v, err.Error()})
+			default:
+				e.Fail(st, v, err)
 			}
 		})
 	}}
@@ -103,7 +77,7 @@ func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opt
 func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollection[T] {
 	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		return func(e *exec.Elem, v T) {
-			if yes, ok := call(e, st, v, func(v T) (bool, error) { return keep(v), nil }); ok && yes {
+			if e.Enter(st); keep(v) {
 				out(e, v)
 			}
 		}
@@ -118,6 +92,7 @@ func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) P
 		yield := func(o O) bool { // one for all elements: a range over fn(v) would allocate one each
 			if e.Err == nil {
 				out(e, o)
+				e.Enter(st)
 			}
 			if e.Err == nil && e.Run.Stopped() {
 				e.Err = exec.ErrStopped
@@ -125,10 +100,8 @@ func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) P
 			return e.Err == nil
 		}
 		return func(e *exec.Elem, v I) {
-			call(e, st, v, func(v I) (struct{}, error) {
-				fn(v)(yield)
-				return struct{}{}, nil
-			})
+			e.Enter(st)
+			fn(v)(yield)
 		}
 	})
 }

@@ -59,6 +59,7 @@ func (o *Out[T]) Emit(c *Ctx, v T) {
 	e := c.elem()
 	if e.Err == nil {
 		o.bound()(e, v)
+		e.Enter(o.st)
 	}
 }
 
@@ -69,6 +70,7 @@ func (o *Out[T]) EmitAt(c *Ctx, v T, t event.Time) {
 	e := c.elem()
 	if e.Err == nil {
 		retime(e, o.st, o.bound(), v, t, o.skew, o.late)
+		e.Enter(o.st)
 	}
 }
 
@@ -87,6 +89,7 @@ func (o *Out[T]) EmitIn(c *Ctx, v T, t event.Time, w event.Window) {
 	e.Win, e.Pane = []event.Window{w}, event.NoPane
 	exec.Emit(e, o.bound(), v, t)
 	e.Win, e.Pane = old, pane
+	e.Enter(o.st)
 }
 
 func (o *Out[T]) bound() exec.Sink[T] {
@@ -311,21 +314,12 @@ func processSink[I any](st *exec.Inst, process Process[I]) exec.Sink[I] {
 			defer func() { c.over = true }()
 		}
 		c.e = e
-		defer func() {
-			if r := recover(); r != nil {
-				e.Panicked(st, v, r)
-			}
-		}()
-		old := e.Enter(st)
+		e.Enter(st)
 		if err := process(c, v); err != nil {
 			e.Fail(st, v, err)
 		}
-		e.Leave(old)
 	}
 	return func(e *exec.Elem, v I) {
-		if e.Err != nil {
-			return
-		}
 		if len(e.Win) == 1 {
 			one(e, v)
 			return

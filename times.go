@@ -65,7 +65,10 @@ func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		late := b.Counter(st, exec.EmittedLate)
 		return func(e *exec.Elem, v T) {
-			if t, ok := call(e, st, v, func(v T) (event.Time, error) { return event.FromStamp(fn(v, e.Time)) }); ok {
+			e.Enter(st)
+			if t, err := event.FromStamp(fn(v, e.Time)); err != nil {
+				e.Fail(st, v, err)
+			} else {
 				retime(e, st, out, v, t, skew, late)
 			}
 		}
@@ -77,14 +80,12 @@ func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn fu
 	skew := in.owner(name).skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		late := b.Counter(st, exec.EmittedLate)
-		var o O // the task's own
 		return func(e *exec.Elem, v I) {
-			t, ok := call(e, st, v, func(v I) (event.Time, error) {
-				var s S
-				s, o = fn(v)
-				return event.FromStamp(s)
-			})
-			if ok {
+			e.Enter(st)
+			s, o := fn(v)
+			if t, err := event.FromStamp(s); err != nil {
+				e.Fail(st, v, err)
+			} else {
 				retime(e, st, out, o, t, skew, late)
 			}
 		}

@@ -30,13 +30,13 @@ import (
 
 // options is the command line.
 type options struct {
-	Input      string        `required:"" help:"Log files: glob patterns, separated by commas, plain or gzip; - is standard input."`
+	Input      string        `required:"" help:"Log files, plain or gzip: globs, separated by commas; - is standard input."`
 	Output     string        `required:"" help:"Folder of the results; it is made if it is missing."`
 	By         string        `enum:"status,user" default:"status" help:"What to count by, within a minute: ${enum}."`
-	OutOfOrder time.Duration `default:"30s" help:"How far a line's time may be behind the largest before it in its file. A line further behind may be late."`
-	Lateness   time.Duration `default:"0s" help:"For how long late lines are still counted. A group's line may then come again with new totals: the last one counts."`
+	OutOfOrder time.Duration `default:"30s" help:"How far lines are out of order. One that is further behind may be late."`
+	Lateness   time.Duration `default:"0s" help:"How long late lines count. A group may come again then: the last line counts."`
 	Shards     int           `default:"1" help:"Number of result files."`
-	Generate   int64         `default:"0" help:"First write a log of that many lines to --input, which must be one new file; a name that ends in .gz is compressed."`
+	Generate   int64         `default:"0" help:"First write a log of so many lines to --input: one new file, .gz or not."`
 }
 
 func main() { levada.Main("accesslog", build) }
@@ -52,12 +52,12 @@ func build(p *levada.Pipeline, o options) error {
 		AllowedLateness: o.Lateness,
 		Accumulation:    levada.Accumulating,
 	})
-	key := func(r request) string { return r.status }
+	key := func(r request) (string, hit) { return r.status, r.hit }
 	if o.By == "user" {
-		key = func(r request) string { return r.user }
+		key = func(r request) (string, hit) { return r.user, r.hit }
 	}
-	var late levada.LateOf[string, request]
-	keyed := levada.KeyBy(minutes, "key", key)
+	keyed := levada.KeyValue(minutes, "key", key)
+	var late levada.LateOf[string, hit]
 	totals := levada.CombinePerKey(keyed, "count", traffic{}, levada.LateTo(&late))
 
 	to := func(name string) textio.WriteFiles {
@@ -91,9 +91,9 @@ type total struct{ count, bytes int64 }
 type traffic struct{}
 
 func (traffic) Zero() total { return total{} }
-func (traffic) Add(acc *total, r request) {
+func (traffic) Add(acc *total, h hit) {
 	acc.count++
-	acc.bytes += r.bytes
+	acc.bytes += h.bytes
 }
 func (traffic) Merge(acc *total, other total) {
 	acc.count += other.count
@@ -110,7 +110,7 @@ func appendTotal(c *levada.Ctx, dst []byte, kv levada.KV[string, total]) []byte 
 }
 
 // appendLine writes the line that a request was on.
-func appendLine(_ *levada.Ctx, dst []byte, kv levada.KV[string, request]) []byte {
+func appendLine(_ *levada.Ctx, dst []byte, kv levada.KV[string, hit]) []byte {
 	return append(dst, kv.Value.line...)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/examples/accesslog/internal/loggen"
+	"github.com/levadaflow/levada/internal/invariants"
 )
 
 // asProgram makes the test binary be the program.
@@ -112,7 +113,7 @@ func TestEndToEnd(t *testing.T) {
 }
 
 func TestMillion(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || invariants.Enabled { // with the race detector it takes a minute
 		t.Skip("a million lines")
 	}
 	path := logOf(t, "a.log", 1_000_000)

@@ -56,11 +56,11 @@ func (t *task) run() {
 	normal = true
 }
 
-// guardedLoop makes a panic of the engine itself, or a broken invariant, the failure of the stage's first step.
+// guardedLoop makes a panic, of user code, of the engine itself, or of a broken invariant, the failure of the step that ran.
 func (t *task) guardedLoop() {
 	defer func() {
 		if r := recover(); r != nil {
-			t.bound.Elem.Panicked(t.bound.Insts[0], nil, r)
+			t.bound.Panicked(r)
 			t.failed()
 		}
 	}()

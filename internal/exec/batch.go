@@ -169,21 +169,43 @@ type pass[T any] struct {
 	st  *Inst
 	out Sink[T]
 	sum func(T) uint64
+	at  cursor[T]
+}
+
+// cursor is the element of a batch at hand.
+type cursor[T any] struct {
+	b *Batch[T]
+	i int
+}
+
+// current returns it, nil if there is none.
+func (c *cursor[T]) current() any {
+	if c.b == nil || c.i >= len(c.b.Vals) {
+		return nil
+	}
+	return c.b.Vals[c.i]
 }
 
 // Batch implements [Reader].
 func (r *pass[T]) Batch(e *Elem, p Payload, from, to int) {
 	b := p.(*Batch[T])
+	r.at.b = b
 	for i := from; i < to && e.Err == nil; i++ {
 		if e.Run.Stopped() {
 			e.Err = ErrStopped
-			return
+			break
 		}
+		r.at.i = i
+		e.Enter(r.st)
 		b.check(r.st, r.sum, i)
 		b.load(e, i)
 		r.out(e, b.Vals[i])
 	}
+	r.at.b = nil
 }
 
 // Advance implements [Reader]: nothing is due.
 func (r *pass[T]) Advance(*Elem, event.Time) {}
+
+// Current implements [Reader].
+func (r *pass[T]) Current() any { return r.at.current() }

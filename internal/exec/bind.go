@@ -110,7 +110,7 @@ func Bind(stage *graph.Stage, b *Binder, output func(graph.Edge) Output) *Bound 
 }
 
 func newInst(s *graph.Step, insts map[*graph.Step]*Inst) *Inst {
-	st := &Inst{Step: s, Out: event.Min, in: event.Min}
+	st := &Inst{Step: s, Out: event.Min, in: event.Min, mark: int32(s.ID) + 1}
 	st.seen.in.Store(int64(event.Min))
 	st.seen.out.Store(int64(event.Min))
 	for _, in := range s.Inputs {
@@ -188,7 +188,11 @@ func (OutputOf[T]) Join(sinks []any) any {
 		return sinks[0].(Sink[T])
 	case 2:
 		a, b := sinks[0].(Sink[T]), sinks[1].(Sink[T])
-		return Sink[T](func(e *Elem, v T) { a(e, v); b(e, v) })
+		return Sink[T](func(e *Elem, v T) {
+			if a(e, v); e.Err == nil {
+				b(e, v)
+			}
+		})
 	}
 	all := make([]Sink[T], len(sinks))
 	for i, s := range sinks {
@@ -196,7 +200,9 @@ func (OutputOf[T]) Join(sinks []any) any {
 	}
 	return Sink[T](func(e *Elem, v T) {
 		for _, s := range all {
-			s(e, v)
+			if s(e, v); e.Err != nil {
+				return
+			}
 		}
 	})
 }

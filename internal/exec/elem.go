@@ -133,16 +133,10 @@ func (e *Elem) EachWindow(f func()) {
 	e.Win = all
 }
 
-// Enter notes that user code of st begins to run and returns what ran before; see [Elem.Leave].
-func (e *Elem) Enter(st *Inst) int32 {
-	old := e.at.get()
-	e.at.set(int32(st.Step.ID) + 1)
-	return old
-}
+// Enter notes that code of st runs from now on: before a user's function, and again after elements have been emitted from it.
+// It is how a panic, or a run that hangs, gets the name of its step without a deferred call per element.
+func (e *Elem) Enter(st *Inst) { e.at.set(st.mark) }
 
-// Leave notes that what ran before goes on.
-func (e *Elem) Leave(old int32) { e.at.set(old) }
-
-// At returns the ID of the step whose user code runs, -1 if none does. It may be called from another goroutine, whose
-// answer may be a little old.
+// At returns the ID of the step that runs or ran last, -1 if none did. It may be called from another goroutine, whose answer may
+// be a little old.
 func (e *Elem) At() int32 { return e.at.get() - 1 }

@@ -45,7 +45,7 @@ func passOp[T any](sum func(T) uint64, route func(tasks int) func(e *Elem, v T) 
 			return Sink[T](w.push), w
 		},
 		Reader: func(_ *Binder, st *Inst, outs []any) Reader {
-			return &pass[T]{st, outs[0].(Sink[T]), sum}
+			return &pass[T]{st: st, out: outs[0].(Sink[T]), sum: sum}
 		},
 	}
 }

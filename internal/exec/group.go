@@ -66,6 +66,8 @@ type table[K comparable, V, A, R any] struct {
 	spans       []event.Window // scratch
 	hits        []int
 	one         [1]event.Window // the window of the pane that is emitted
+	at          cursor[event.KV[K, V]]
+	firing      *open[K, A] // whose time has come
 }
 
 // keyed is a key with its open windows.
@@ -93,15 +95,27 @@ func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
 // Batch implements [Reader].
 func (t *table[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 	b := p.(*Batch[event.KV[K, V]])
+	t.at.b = b
 	for i := from; i < to && e.Err == nil; i++ {
 		if e.Run.Stopped() {
 			e.Err = ErrStopped
-			return
+			break
 		}
+		t.at.i = i
+		e.Enter(t.st)
 		b.check(t.st, t.g.Sum, i)
 		b.load(e, i)
 		t.element(e, b.Vals[i])
 	}
+	t.at.b = nil
+}
+
+// Current implements [Reader]: the element, or the key of the window that is firing.
+func (t *table[K, V, A, R]) Current() any {
+	if v := t.at.current(); v != nil || t.firing == nil {
+		return v
+	}
+	return t.firing.key.key
 }
 
 // element takes an element into each of its windows.
@@ -117,37 +131,23 @@ func (t *table[K, V, A, R]) element(e *Elem, kv event.KV[K, V]) {
 			t.late(e, kv)
 			continue
 		}
-		o := t.window(e, kv, w)
-		if o == nil {
-			return
-		}
-		t.add(e, o, kv)
+		o := t.window(kv, w)
+		e.Enter(t.st)
+		t.g.Add(&o.acc, kv.Value)
 		t.apply(e, o, t.g.Panes.Element(&o.State, at, t.in))
 		e.Time, e.Pane = at, info
 	}
 }
 
-// add calls user code.
-func (t *table[K, V, A, R]) add(e *Elem, o *open[K, A], kv event.KV[K, V]) {
-	defer func() {
-		if r := recover(); r != nil {
-			e.Panicked(t.st, kv, r)
-		}
-	}()
-	old := e.Enter(t.st)
-	t.g.Add(&o.acc, kv.Value)
-	e.Leave(old)
-}
-
-// window returns the key's window that an element of w belongs to, after merging; nil after a failure.
-func (t *table[K, V, A, R]) window(e *Elem, kv event.KV[K, V], w event.Window) *open[K, A] {
+// window returns the key's window that an element of w belongs to, after merging.
+func (t *table[K, V, A, R]) window(kv event.KV[K, V], w event.Window) *open[K, A] {
 	k := t.keys[kv.Key]
 	if k == nil {
 		k = &keyed[K, A]{key: t.g.Keys.Clone(kv.Key)}
 		t.keys[k.key] = k
 	}
 	if t.g.Panes.Merging {
-		return t.merging(e, k, w)
+		return t.merging(k, w)
 	}
 	for _, o := range k.wins {
 		if o.Window == w {
@@ -164,7 +164,7 @@ func (t *table[K, V, A, R]) open(k *keyed[K, A], s pane.State) *open[K, A] {
 }
 
 // merging returns the key's window that contains w, made of all that intersect it.
-func (t *table[K, V, A, R]) merging(e *Elem, k *keyed[K, A], w event.Window) *open[K, A] {
+func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window) *open[K, A] {
 	t.spans = t.spans[:0]
 	for _, o := range k.wins {
 		t.spans = append(t.spans, o.Window)
@@ -183,29 +183,14 @@ func (t *table[K, V, A, R]) merging(e *Elem, k *keyed[K, A], w event.Window) *op
 		olds[i], states[i] = k.wins[h], &k.wins[h].State
 	}
 	merged := t.open(k, t.g.Panes.Merge(span, states, t.in))
-	t.mergeContents(e, merged, olds)
-	if e.Err != nil {
-		return nil
+	merged.acc = olds[0].acc
+	for _, o := range olds[1:] {
+		t.g.Merge(&merged.acc, o.acc)
 	}
 	for _, o := range olds {
 		t.remove(o)
 	}
 	return merged
-}
-
-// mergeContents calls user code.
-func (t *table[K, V, A, R]) mergeContents(e *Elem, into *open[K, A], olds []*open[K, A]) {
-	defer func() {
-		if r := recover(); r != nil {
-			e.Panicked(t.st, into.key.key, r)
-		}
-	}()
-	old := e.Enter(t.st)
-	into.acc = olds[0].acc
-	for _, o := range olds[1:] {
-		t.g.Merge(&into.acc, o.acc)
-	}
-	e.Leave(old)
 }
 
 // apply does what the pane says and keeps hold and due time of the window true.
@@ -264,23 +249,9 @@ func (t *table[K, V, A, R]) emit(e *Elem, o *open[K, A], f pane.Effect) {
 	t.one[0] = o.Window
 	wins := e.Win
 	e.Win = t.one[:]
-	if r, ok := t.result(e, o); ok {
-		t.out(e, event.KV[K, R]{Key: o.key.key, Value: r})
-	}
+	e.Enter(t.st)
+	t.out(e, event.KV[K, R]{Key: o.key.key, Value: t.g.Result(o.acc)})
 	e.Win = wins
-}
-
-// result calls user code.
-func (t *table[K, V, A, R]) result(e *Elem, o *open[K, A]) (r R, ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.Panicked(t.st, o.key.key, p)
-		}
-	}()
-	old := e.Enter(t.st)
-	r = t.g.Result(o.acc)
-	e.Leave(old)
-	return r, true
 }
 
 // Advance implements [Reader]: fires what is due, in the order of due times.
@@ -295,6 +266,7 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 			e.Err = ErrStopped
 			return
 		}
+		t.firing = o
 		t.apply(e, o, t.g.Panes.Watermark(&o.State, in))
 	}
 }

@@ -17,6 +17,7 @@ type Inst struct {
 	// Out is the step's output watermark as its readers have seen it.
 	Out     event.Time
 	in      event.Time
+	mark    int32 // the step's ID plus one
 	parents []*Inst
 	seen    seen
 }
@@ -98,12 +99,28 @@ func (b *Bound) runHook(h Hook) {
 			e.Panicked(h.Inst, nil, r)
 		}
 	}()
-	old := e.Enter(h.Inst)
+	e.Enter(h.Inst)
 	e.Time, e.Win, e.Pane = event.Min, nil, event.NoPane
 	if err := h.Run(e); err != nil {
 		e.Fail(h.Inst, nil, err)
 	}
-	e.Leave(old)
+}
+
+// Panicked makes what was recovered from the stage's code the failure of the step that ran. The element is the one with which the
+// stage began.
+func (b *Bound) Panicked(recovered any) {
+	st, v := b.Insts[0], any(nil)
+	for _, x := range b.Insts {
+		if x.mark == b.Elem.at.get() {
+			st = x
+		}
+	}
+	if b.Root != nil {
+		v = b.Root.Current()
+	} else {
+		v = b.Reader.Current()
+	}
+	b.Elem.Panicked(st, v, recovered)
 }
 
 // Close calls the OnClose hooks, all of them, and returns the first failure. It is called once, also after a failure.
@@ -179,6 +196,8 @@ type Reader interface {
 	Batch(e *Elem, p Payload, from, to int)
 	// Advance is told that the input watermark is now in, and does what is due.
 	Advance(e *Elem, in event.Time)
+	// Current returns the element at hand, for the error of a panic; nil if there is none.
+	Current() any
 }
 
 // RootTask is a stage's beginning without an input, in one task.
@@ -187,6 +206,8 @@ type RootTask interface {
 	Start(e *Elem, s Safe)
 	// Mark returns the watermark of all that was emitted and flushed before the call.
 	Mark() (t event.Time, idle bool)
+	// Current returns the element at hand, for the error of a panic; nil if there is none.
+	Current() any
 }
 
 // Safe is how a root that runs for long meets the engine between two elements.

@@ -17,7 +17,7 @@ func (e *Elem) Begin(t event.Time) {
 // CreateOp is a root that emits values, the i-th at times[i], or all at Min if times is nil, from one task and in order.
 func CreateOp[T any](values []T, times []event.Time) *RootOp {
 	return &RootOp{Bind: func(_ *Binder, _ *Inst, outs []any) RootTask {
-		return &create[T]{out: outs[0].(Sink[T]), values: values, times: times, mark: event.Min}
+		return &create[T]{out: outs[0].(Sink[T]), values: values, times: times, mark: event.Min, at: -1}
 	}}
 }
 
@@ -26,6 +26,7 @@ type create[T any] struct {
 	values []T
 	times  []event.Time
 	mark   event.Time
+	at     int // the value at hand, -1 if there is none
 }
 
 // Start implements [RootTask].
@@ -36,6 +37,7 @@ func (c *create[T]) Start(e *Elem, s Safe) {
 			if c.times != nil {
 				t = c.times[i]
 			}
+			c.at = i
 			e.Begin(t)
 			c.out(e, v)
 			if !s.Point() {
@@ -44,6 +46,14 @@ func (c *create[T]) Start(e *Elem, s Safe) {
 		}
 	}
 	c.mark = event.Max
+}
+
+// Current implements [RootTask].
+func (c *create[T]) Current() any {
+	if c.at < 0 {
+		return nil
+	}
+	return c.values[c.at]
 }
 
 // Mark implements [RootTask].
@@ -55,12 +65,13 @@ type Script[T any] struct{ tasks []*scriptTask[T] }
 type scriptTask[T any] struct {
 	out  Sink[T]
 	mark event.Time
+	last any
 }
 
 // Op returns the step.
 func (s *Script[T]) Op() *RootOp {
 	return &RootOp{External: true, Bind: func(b *Binder, _ *Inst, outs []any) RootTask {
-		t := &scriptTask[T]{outs[0].(Sink[T]), event.Min}
+		t := &scriptTask[T]{out: outs[0].(Sink[T]), mark: event.Min}
 		s.tasks = append(s.tasks, t)
 		return t
 	}}
@@ -73,6 +84,7 @@ func (s *Script[T]) Tasks() int { return len(s.tasks) }
 func (s *Script[T]) Add(task int, v T, t event.Time) func(e *Elem) {
 	return func(e *Elem) {
 		e.Begin(t)
+		s.tasks[task].last = v
 		s.tasks[task].out(e, v)
 	}
 }
@@ -87,6 +99,9 @@ func (t *scriptTask[T]) Start(*Elem, Safe) {}
 
 // Mark implements [RootTask].
 func (t *scriptTask[T]) Mark() (event.Time, bool) { return t.mark, false }
+
+// Current implements [RootTask].
+func (t *scriptTask[T]) Current() any { return t.last }
 
 // Split is a part of a source, which one task reads.
 type Split struct {
@@ -136,6 +151,7 @@ type Reading[T any] struct {
 	safe           Safe
 	current        int // the split's number, -1 if there is none
 	mark           event.Time
+	last           T     // the element at hand
 	done           []int // ended, not yet flushed
 	records, bytes *Counter
 }
@@ -160,13 +176,7 @@ func (r *Reading[T]) Start(e *Elem, s Safe) {
 
 // run calls the source's code for one split.
 func (r *Reading[T]) run(s Split) {
-	old := r.e.Enter(r.st)
-	defer func() {
-		if p := recover(); p != nil {
-			r.e.Panicked(r.st, s.Name, p)
-		}
-		r.e.Leave(old)
-	}()
+	r.e.Enter(r.st)
 	if err := r.read(r, s); err != nil {
 		r.e.Begin(r.mark)
 		r.e.Fail(r.st, nil, err)
@@ -185,6 +195,9 @@ func (r *Reading[T]) Mark() (event.Time, bool) {
 	return r.splits.Mark()
 }
 
+// Current implements [RootTask].
+func (r *Reading[T]) Current() any { return r.last }
+
 // Watermark returns how far the split is complete.
 func (r *Reading[T]) Watermark() event.Time { return r.mark }
 
@@ -199,7 +212,9 @@ func (r *Reading[T]) Emit(v T, t event.Time, size int) bool {
 		r.e.Fail(r.st, v, err)
 		return false
 	}
+	r.last = v
 	r.out(r.e, v)
+	r.e.Enter(r.st)
 	r.records.Inc(1)
 	r.bytes.Inc(int64(size))
 	return r.safe.Point()

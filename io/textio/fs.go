@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// FS is where [Write] puts its files. It is a seam for tests: the zero value of a [WriteFiles] uses the disk. Its methods may
-// be called by several goroutines at once. Names are paths as package os takes them.
+// FS is where [Write] puts its files. It is a seam for tests: the zero value of a [WriteFiles] uses the disk. Its methods
+// may be called by several goroutines at once. Names are paths as package os takes them.
 type FS interface {
 	// MkdirAll makes a directory, with those above it, unless it is there.
 	MkdirAll(dir string) error

@@ -69,8 +69,8 @@ type InOrder struct {
 // lines. A file that begins as gzip files do is decompressed, whatever its name, and so is standard input. Files are read
 // in parallel, a file by one task, in order.
 //
-// A line shares its memory with those around it, up to 256 KiB: clone what you keep for long. The bytes of the run's progress
-// are those on the disk: of a compressed file, compressed ones.
+// A line shares its memory with those around it, up to 256 KiB or MaxLine: clone what you keep for long. The bytes of the
+// run's progress are those on the disk: of a compressed file, compressed ones.
 func Read(p *levada.Pipeline, name string, files ReadFiles) levada.PCollection[string] {
 	for _, err := range files.problems() {
 		p.Problem(name, fmt.Errorf("%w: %w", ErrBadRead, err))
@@ -90,9 +90,9 @@ func (f ReadFiles) problems() []error {
 	var all []error
 	for pattern := range strings.SplitSeq(f.Glob, ",") {
 		if pattern == "" {
-			all = append(all, fmt.Errorf("Glob %q has an empty pattern: give a path, a pattern, or - for standard input", f.Glob))
+			all = append(all, fmt.Errorf("the glob %q has an empty pattern: give a path, a pattern, or - for standard input", f.Glob))
 		} else if _, err := filepath.Match(pattern, ""); err != nil {
-			all = append(all, fmt.Errorf("Glob has the pattern %q: %w; a backslash takes the meaning from [, * and ?", pattern, err))
+			all = append(all, fmt.Errorf("the pattern %q: %w; a backslash takes the meaning from [, * and ?", pattern, err))
 		}
 	}
 	if f.MaxLine < 0 {
@@ -189,9 +189,10 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		return nil, nil, fmt.Errorf("%s is a directory: give a pattern for the files in it, such as %s", path, filepath.Join(path, "*"))
+		pattern := filepath.Join(path, "*")
+		return nil, nil, fmt.Errorf("%s is a directory: give a pattern for the files in it, such as %s", path, pattern)
 	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s is not a regular file: read it through standard input, with the path - and < %s", path, path)
+		return nil, nil, fmt.Errorf("%s is not a regular file: read it as standard input, with the path - and < %s", path, path)
 	default:
 		var f *os.File
 		if f, err = os.Open(path); err == nil {

@@ -22,8 +22,8 @@ const (
 
 // WriteFiles says where to write. Prefix is required.
 type WriteFiles struct {
-	// Prefix is the beginning of the files' paths: "out/part" gives out/part-00000-of-00001. A folder that it needs is made. Two
-	// steps of a pipeline must not have the same prefix and suffix.
+	// Prefix is the beginning of the files' paths: "out/part" gives out/part-00000-of-00001. A folder that it needs is made.
+	// Two steps of a pipeline must not have the same prefix and suffix.
 	Prefix string
 	// Suffix is the end of the files' names, such as ".txt"; it may be empty.
 	Suffix string
@@ -37,11 +37,11 @@ type WriteFiles struct {
 // Write writes the elements, a line each: "\n" is added. An element that has a "\n" is read as several lines later.
 //
 // Which line is in which shard and where is not defined, but a line is in one piece. The lines are written to hidden files
-// next to the results (".part-00000-of-00001.RANDOM.partial"), which get their names when the whole run has gone well: all are
-// durable first, then they are renamed, and then the files of an earlier set of the same prefix and suffix, with another
-// number of shards, are removed. So nobody sees a part of a result. A run that failed leaves an earlier set as it was; if the
-// machine stops during the renaming, some of the files may be missing and others old, but none is incomplete. Hidden files
-// that a crash has left behind may be removed.
+// next to the results (".part-00000-of-00001.RANDOM.partial"), which get their names when the whole run has gone well: all
+// are durable first, then they are renamed, and then the files of an earlier set of the same prefix and suffix, with another
+// number of shards, are removed. So nobody sees a part of a result. A run that failed leaves an earlier set as it was; if
+// the machine stops during the renaming, some of the files may be missing and others old, but none is incomplete. Hidden
+// files that a crash has left behind may be removed; of those that end in ".old", one may be a file that is missing.
 //
 // The step counts the lines as "lines". It holds a buffer of 64 KiB for each task.
 //
@@ -51,8 +51,8 @@ func Write(in levada.PCollection[string], name string, files WriteFiles) {
 }
 
 // WriteAppend is [Write] with a function that makes the line of an element: it appends to dst, which it must not keep, and
-// returns the extended buffer; "\n" is added. All tasks use the function at once. Like any function with a Ctx it is called for
-// each of the element's windows.
+// returns the extended buffer; "\n" is added. All tasks use the function at once. Like any function with a Ctx it is called
+// for each of the element's windows.
 func WriteAppend[T any](in levada.PCollection[T], name string, files WriteFiles,
 	line func(c *levada.Ctx, dst []byte, v T) []byte) {
 	set := newSet(files)
@@ -86,23 +86,23 @@ func WriteAppend[T any](in levada.PCollection[T], name string, files WriteFiles,
 }
 
 // errNotAppended says that a user's function did not do what it should.
-var errNotAppended = errors.New("the line function returned less than the buffer it was given: it must append to dst and return it")
+var errNotAppended = errors.New("the line function returned less than it was given: it must append to dst and return it")
 
 // problems returns what is wrong.
 func (f WriteFiles) problems() []error {
 	var all []error
 	switch base := filepath.Base(f.Prefix); {
 	case f.Prefix == "":
-		all = append(all, errors.New("Prefix is empty: give the beginning of the files' paths, such as out/part"))
+		all = append(all, errors.New("the prefix is empty: give the beginning of the files' paths, such as out/part"))
 	case os.IsPathSeparator(f.Prefix[len(f.Prefix)-1]), base == ".", base == "..":
-		all = append(all, fmt.Errorf("Prefix %q is a folder: add the beginning of the files' names, such as %s",
+		all = append(all, fmt.Errorf("the prefix %q is a folder: add the beginning of the files' names, such as %s",
 			f.Prefix, filepath.Join(f.Prefix, "part")))
 	}
 	if strings.ContainsFunc(f.Suffix, func(c rune) bool { return c < 0x80 && os.IsPathSeparator(uint8(c)) }) {
-		all = append(all, fmt.Errorf("Suffix %q has a path separator: put the folder into Prefix", f.Suffix))
+		all = append(all, fmt.Errorf("the suffix %q has a path separator: put the folder into the prefix", f.Suffix))
 	}
 	if f.Shards < 0 || f.Shards > maxShards {
-		all = append(all, fmt.Errorf("Shards is %d: it must be between 1 and %d, and 0 is 1", f.Shards, maxShards))
+		all = append(all, fmt.Errorf("the number of shards is %d: it must be between 1 and %d, and 0 is 1", f.Shards, maxShards))
 	}
 	return all
 }

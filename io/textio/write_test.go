@@ -98,13 +98,13 @@ func TestWriteShards(t *testing.T) {
 
 func TestWriteProblems(t *testing.T) {
 	for text, to := range map[string]textio.WriteFiles{
-		"Prefix is empty":          {},
-		`Prefix "out/" is a fold`:  {Prefix: "out/"},
-		`Prefix ".." is a folder`:  {Prefix: ".."},
-		"Shards is -1":             {Prefix: "a", Shards: -1},
-		"Shards is 100000":         {Prefix: "a", Shards: 100000},
+		"the prefix is empty":      {},
+		`prefix "out/" is a fold`:  {Prefix: "out/"},
+		`prefix ".." is a folder`:  {Prefix: ".."},
+		"shards is -1":             {Prefix: "a", Shards: -1},
+		"shards is 100000":         {Prefix: "a", Shards: 100000},
 		"path separator":           {Prefix: "a", Suffix: "/b"},
-		"bad textio.WriteFiles: P": {},
+		"bad textio.WriteFiles: t": {},
 	} {
 		_, err := write(t.Context(), 1, nil, to)
 		wantError(t, err, text, "step write")
