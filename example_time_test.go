@@ -56,7 +56,7 @@ func ExampleWithTimestamps_millis() {
 	// 1500 at 1970-01-01T00:00:01.500Z
 }
 
-// Every element goes one minute forward. (The watermark does not: what comes of this is not late, it waits.)
+// Every element goes one minute forward, away from the watermark: none of them is late for what follows.
 func ExampleWithTimestampsFrom() {
 	p := levada.New()
 	in := levada.CreateTimed(p, "in", levada.Timed[string]{Value: "a", Time: 0}, levada.Timed[string]{Value: "b", Time: 5000})
@@ -90,10 +90,10 @@ func ExampleAllowedSkew() {
 	for _, back := range []time.Duration{10 * time.Second, 10*time.Second + time.Millisecond} {
 		p := levada.New()
 		in := levada.CreateTimed(p, "in", levada.Timed[string]{Value: "a", Time: 60_000})
-		back := levada.WithTimestampsFrom(in, "back", func(_ string, present event.Time) event.Time {
+		moved := levada.WithTimestampsFrom(in, "back", func(_ string, present event.Time) event.Time {
 			return present.Add(-back)
 		}, levada.AllowedSkew(10*time.Second))
-		printTimed(back)
+		printTimed(moved)
 		_, err := p.Run(context.Background(), levada.Embedded{Parallelism: 1})
 		fmt.Println(errors.Is(err, levada.ErrSkew))
 	}

@@ -92,7 +92,7 @@ func site() string {
 func ownFrame(function string) bool {
 	const module = "github.com/levadaflow/levada"
 	rest, ok := strings.CutPrefix(function, module)
-	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/io/") || strings.HasPrefix(rest, "/levadatest."))
+	return ok && !strings.Contains(rest, "_test.") && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/io/") || strings.HasPrefix(rest, "/levadatest."))
 }
 
 // PCollection is the output of a step: elements of type T, each with a time, windows and a pane. It is a handle to build with; it

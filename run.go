@@ -75,11 +75,13 @@ func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
 
 func progressOf(j *engine.Job, done bool) Progress {
 	p := Progress{Total: j.Total(), Done: done}
+	sources := j.Sources()
 	for _, m := range j.Metrics() {
-		switch m.Name {
-		case "records":
+		switch {
+		case !slices.Contains(sources, m.Step):
+		case m.Name == "records":
 			p.Records += m.Value().Sum
-		case "bytes":
+		case m.Name == "bytes":
 			p.Bytes += m.Value().Sum
 		}
 	}

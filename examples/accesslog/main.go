@@ -136,11 +136,11 @@ func (o options) Validate() error {
 }
 
 // Prepare implements [levada.Preparer]: it writes the log of --generate.
-func (o options) Prepare(context.Context) error {
+func (o options) Prepare(ctx context.Context) error {
 	if o.Generate == 0 {
 		return nil
 	}
-	return loggen.File(o.Input, o.Generate, nil)
+	return loggen.File(o.Input, o.Generate, func(int64) error { return ctx.Err() })
 }
 
 // Summary implements [levada.Summarizer].

@@ -36,7 +36,7 @@ type Job struct {
 	metrics    *exec.Metrics
 	splits     map[*graph.Step]*coordinator
 	total      int64 // bytes of all splits
-	sinks      []exec.Committer
+	sinks      []sink
 	run        *exec.Run
 	parent     context.Context
 	cancel     context.CancelFunc
@@ -102,9 +102,10 @@ func (j *Job) prepare(ctx context.Context) error {
 		if op.List == nil {
 			continue
 		}
-		splits, err := op.List(ctx)
+		var splits []exec.Split
+		err := guarded(s.Name, func() (err error) { splits, err = op.List(ctx); return err })
 		if err != nil {
-			return &exec.Failure{Step: s.Name, Err: err}
+			return err
 		}
 		j.splits[s] = newCoordinator(splits)
 		for _, sp := range splits {
@@ -116,19 +117,13 @@ func (j *Job) prepare(ctx context.Context) error {
 		if !ok || op.Commit == nil {
 			continue
 		}
-		if err := op.Commit.Begin(ctx, j.options.Parallelism); err != nil {
-			j.abortSinks()
-			return &exec.Failure{Step: s.Name, Err: err}
+		if err := guarded(s.Name, func() error { return op.Commit.Begin(ctx, j.options.Parallelism) }); err != nil {
+			j.abort(j.sinks)
+			return err
 		}
-		j.sinks = append(j.sinks, op.Commit)
+		j.sinks = append(j.sinks, sink{s.Name, op.Commit})
 	}
 	return nil
-}
-
-func (j *Job) abortSinks() {
-	for _, s := range j.sinks {
-		s.Abort()
-	}
 }
 
 // build makes the tasks and binds them to each other.
@@ -262,9 +257,9 @@ func (j *Job) supervise() {
 	switch {
 	case hanging != nil:
 		err = errors.Join(hanging, err)
-		j.abortSinks()
+		j.abort(j.sinks)
 	case err != nil:
-		j.abortSinks()
+		j.abort(j.sinks)
 	default:
 		err = j.commit()
 	}
@@ -272,25 +267,6 @@ func (j *Job) supervise() {
 	j.err = err
 	j.mu.Unlock()
 	j.wake()
-}
-
-// commit makes the results of all sinks visible.
-func (j *Job) commit() error {
-	for _, s := range j.sinks {
-		if err := s.Prepare(); err != nil {
-			j.abortSinks()
-			return err
-		}
-	}
-	for i, s := range j.sinks {
-		if err := s.Commit(); err != nil {
-			for _, rest := range j.sinks[i:] {
-				rest.Abort()
-			}
-			return err
-		}
-	}
-	return nil
 }
 
 // onQuiet decides what it means that nothing runs.

@@ -48,6 +48,15 @@ func (j *Job) Steps() []StepStatus {
 // Metrics returns all counters and distributions.
 func (j *Job) Metrics() []*exec.Metric { return j.metrics.All }
 
+// Sources returns the paths of the steps that read splits.
+func (j *Job) Sources() []string {
+	var names []string
+	for s := range j.splits {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // Total returns the bytes of all sources, as far as they are known.
 func (j *Job) Total() int64 { return j.total }
 

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/levadaflow/levada/event"
 )
@@ -127,7 +128,7 @@ type Coordinator interface {
 type Source[T any] struct {
 	// List returns the splits in the order in which they are to be read. It is called once before the start.
 	List func(ctx context.Context) ([]Split, error)
-	// Read emits all of a split. It returns early, without an error, when r.Point says so.
+	// Read emits all of a split. It returns early, without an error, when r.Emit says so, or when its context is done.
 	Read func(r *Reading[T], s Split) error
 }
 
@@ -151,8 +152,9 @@ type Reading[T any] struct {
 	safe           Safe
 	current        int // the split's number, -1 if there is none
 	mark           event.Time
-	last           T     // the element at hand
-	done           []int // ended, not yet flushed
+	name           string // of the split
+	last           T      // the element at hand
+	done           []int  // ended, not yet flushed
 	records, bytes *Counter
 }
 
@@ -164,8 +166,14 @@ func (r *Reading[T]) Start(e *Elem, s Safe) {
 		if !ok {
 			return
 		}
-		r.current, r.mark = id, split.Mark
+		r.current, r.mark, r.name = id, split.Mark, split.Name
 		r.run(split)
+		if e.Run.Ctx.Err() != nil && e.Err == nil {
+			e.Err = ErrStopped // it may have returned because of that, with a part of the split unread
+		}
+		if e.Err != nil {
+			return
+		}
 		r.done = append(r.done, id)
 		r.current = -1
 		if !s.Point() {
@@ -195,8 +203,8 @@ func (r *Reading[T]) Mark() (event.Time, bool) {
 	return r.splits.Mark()
 }
 
-// Current implements [RootTask].
-func (r *Reading[T]) Current() any { return r.last }
+// Current implements [RootTask]: the split's name and the last element.
+func (r *Reading[T]) Current() any { return fmt.Sprintf("%s: %+v", r.name, r.last) }
 
 // Watermark returns how far the split is complete.
 func (r *Reading[T]) Watermark() event.Time { return r.mark }

@@ -17,7 +17,7 @@ import (
 //
 // The file appears under its name when it is complete, and never replaces another: if there is one, at the start or at the
 // end, the error wraps [fs.ErrExist]. Until then the lines are in a hidden file next to it, which is gone when File returns.
-func File(path string, n int64, progress func(done int64)) (err error) {
+func File(path string, n int64, progress func(done int64) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists(path)
 	}
@@ -52,7 +52,7 @@ func exists(path string) error {
 }
 
 // fill writes the lines to w.
-func fill(w io.Writer, compress bool, n int64, progress func(done int64)) error {
+func fill(w io.Writer, compress bool, n int64, progress func(done int64) error) error {
 	if !compress {
 		return Write(w, n, progress)
 	}

@@ -36,17 +36,19 @@ var statuses = [...]string{"200", "200", "200", "200", "200", "200", "200", "204
 // on it, a field too few, a time that is none, or bytes that are no number, in turns.
 //
 // progress is called about every 65,536 lines and at the end with the number of lines done, on the caller's goroutine; it
-// may be nil. The error is that of w, which is written to in large pieces.
-func Write(w io.Writer, n int64, progress func(done int64)) error {
+// may be nil, and an error of it ends the writing. The error is that, or that of w, which is written to in large pieces.
+func Write(w io.Writer, n int64, progress func(done int64) error) error {
 	if progress == nil {
-		progress = func(int64) {}
+		progress = func(int64) error { return nil }
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	g := newGenerator()
 	line := make([]byte, 0, 64)
 	for i := range max(n, 0) {
 		if i > 0 && i%progressEvery == 0 {
-			progress(i)
+			if err := progress(i); err != nil {
+				return err
+			}
 		}
 		line = g.append(line[:0], i, n)
 		if _, err := out.Write(line); err != nil {
@@ -56,8 +58,7 @@ func Write(w io.Writer, n int64, progress func(done int64)) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	progress(max(n, 0))
-	return nil
+	return progress(max(n, 0))
 }
 
 // generator makes one line after the other.

@@ -155,11 +155,15 @@ func TestArrival(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var calls []int64
-	if err := Write(io.Discard, 140_000, func(done int64) { calls = append(calls, done) }); err != nil {
+	if err := Write(io.Discard, 140_000, func(done int64) error { calls = append(calls, done); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := fmt.Sprint(calls), "[65536 131072 140000]"; got != want {
 		t.Errorf("progress %s, want %s", got, want)
+	}
+	stop := errors.New("stop")
+	if err := Write(io.Discard, 140_000, func(int64) error { return stop }); err != stop {
+		t.Errorf("%v, want the error of progress", err)
 	}
 	for _, n := range []int64{0, -5} {
 		if got := generate(t, n); len(got) != 0 {
