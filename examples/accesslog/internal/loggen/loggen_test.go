@@ -244,7 +244,7 @@ func TestFileNeverOverwrites(t *testing.T) {
 	check(before, File(before, 10, nil))
 	// Another program makes the file while this one is writing.
 	meanwhile := filepath.Join(t.TempDir(), "a.log")
-	check(meanwhile, File(meanwhile, 10, func(int64) { write(meanwhile) }))
+	check(meanwhile, File(meanwhile, 10, func(int64) error { write(meanwhile); return nil }))
 	// The same on a file system without links.
 	from := filepath.Join(t.TempDir(), "from")
 	write(from)
