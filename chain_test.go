@@ -52,6 +52,7 @@ type loop struct{ back exec.Payload }
 func (l *loop) Receivers() int                { return 1 }
 func (l *loop) Take(int) (exec.Payload, bool) { return l.back, true }
 func (l *loop) Send(_ int, p exec.Payload)    { p.Reset(); l.back = p }
+func (l *loop) Mark() event.Time              { return event.Min }
 
 type hit struct {
 	user   string

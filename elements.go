@@ -19,15 +19,21 @@ func chain[I, O any](in PCollection[I], name string, bind func(*exec.Binder, *ex
 	return derived[O](in, s, 0)
 }
 
+// blind says of a step that it neither looks at windows nor changes times.
+func blind[O any](out PCollection[O]) PCollection[O] {
+	out.port.Step.Op.(*exec.ChainOp).Blind = true
+	return out
+}
+
 // Map calls fn for every element and emits what it returns, at the same time and in the same windows. fn is shared by all
 // tasks. For results of more than four words ParDo with out.Emit(c, T{...}) is several times cheaper.
 func Map[I, O any](in PCollection[I], name string, fn func(I) O) PCollection[O] {
-	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+	return blind(chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		return func(e *exec.Elem, v I) {
 			e.Enter(st)
 			out(e, fn(v))
 		}
-	})
+	}))
 }
 
 // Failed is an element for which a function returned an error.
@@ -75,23 +81,25 @@ func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opt
 
 // Filter passes on the elements for which keep returns true. keep is shared by all tasks.
 func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollection[T] {
-	return chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+	return blind(chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		return func(e *exec.Elem, v T) {
 			if e.Enter(st); keep(v) {
 				out(e, v)
 			}
 		}
-	})
+	}))
 }
 
 // FlatMap emits all that the sequence yields which fn returns for an element, at the same time and in the same windows. fn is
 // shared by all tasks; the sequence is used once.
 func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) PCollection[O] {
-	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
+	return blind(chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		e := b.Elem
 		yield := func(o O) bool { // one for all elements: a range over fn(v) would allocate one each
 			if e.Err == nil {
+				e.Nested++
 				out(e, o)
+				e.Nested--
 				e.Enter(st)
 			}
 			if e.Err == nil && e.Run.Stopped() {
@@ -101,19 +109,45 @@ func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) P
 		}
 		return func(e *exec.Elem, v I) {
 			e.Enter(st)
-			fn(v)(yield)
+			nested := e.Nested
+			if fn(v)(yield); e.Nested != nested {
+				e.Fail(st, v, exec.ErrSwallowed)
+			}
 		}
-	})
+	}))
 }
 
 // KeyBy gives every element a key.
 func KeyBy[K comparable, V any](in PCollection[V], name string, key func(V) K) PCollection[KV[K, V]] {
-	return Map(in, name, func(v V) KV[K, V] { return KV[K, V]{Key: key(v), Value: v} })
+	return keyed[V, K, V](in, name, func(st *exec.Inst, out exec.Sink2[K, V]) exec.Sink[V] {
+		return func(e *exec.Elem, v V) {
+			e.Enter(st)
+			out(e, key(v), v)
+		}
+	})
 }
 
 // KeyValue makes a key and a value of every element.
 func KeyValue[T any, K comparable, V any](in PCollection[T], name string, fn func(T) (K, V)) PCollection[KV[K, V]] {
-	return Map(in, name, func(v T) KV[K, V] { k, x := fn(v); return KV[K, V]{Key: k, Value: x} })
+	return keyed[T, K, V](in, name, func(st *exec.Inst, out exec.Sink2[K, V]) exec.Sink[T] {
+		return func(e *exec.Elem, v T) {
+			e.Enter(st)
+			k, x := fn(v)
+			out(e, k, x)
+		}
+	})
+}
+
+// keyed adds a step whose output is passed on as two arguments.
+func keyed[T any, K comparable, V any](in PCollection[T], name string,
+	bind func(*exec.Inst, exec.Sink2[K, V]) exec.Sink[T]) PCollection[KV[K, V]] {
+	op := &exec.ChainOp{Blind: true, Bind: func(_ *exec.Binder, st *exec.Inst, outs []any) any {
+		return bind(st, outs[0].(exec.Sink2[K, V]))
+	}}
+	s := in.owner(name).add(&graph.Step{
+		Kind: graph.Chain, Op: op, Inputs: []graph.Port{in.port}, Outputs: []graph.Output{exec.OutputOf2[K, V]{}},
+	}, name)
+	return derived[KV[K, V]](in, s, 0)
 }
 
 // Timed is a value with an event time, for [CreateTimed].

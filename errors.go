@@ -52,6 +52,8 @@ var (
 	ErrZeroTime = event.ErrZeroTime
 	// ErrStuck: nothing can run although the input has not finished. The text says who waits for whom.
 	ErrStuck = engine.ErrStuck
+	// ErrSwallowed: user code recovered a panic of a step that reads its output, so that an element was lost.
+	ErrSwallowed = exec.ErrSwallowed
 	// ErrHanging: the run was ended and user code did not return within 5 s. Its goroutine is left behind.
 	ErrHanging = engine.ErrHanging
 )

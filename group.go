@@ -51,14 +51,7 @@ func GroupByKey[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 		p.problem(p.path(name), err)
 		return broken[KV[K, Values[V]]](in, name)
 	}
-	g := exec.Group[K, V, []V, Values[V]]{
-		Zero: func() []V { return nil },
-		Add:  func(acc *[]V, v V) { *acc = append(*acc, values.Clone(v)) },
-		Merge: func(acc *[]V, other []V) {
-			*acc = append((*acc)[:len(*acc):len(*acc)], other...)
-		},
-		Result: func(acc []V) Values[V] { return Values[V]{acc[:len(acc):len(acc)]} },
-	}
+	g := exec.Group[K, V, []V, Values[V]]{Fn: collect[V]{values}}
 	return group(in, name, g, opts)
 }
 
@@ -77,10 +70,10 @@ func CombinePerKey[K comparable, I, A, O any](in PCollection[KV[K, I]], name str
 	if err != nil || err2 != nil {
 		return broken[KV[K, O]](in, name)
 	}
-	g := exec.Group[K, I, A, O]{Zero: fn.Zero, Add: fn.Add, Merge: fn.Merge, Result: fn.Result}
 	if !accs.Fixed() && !values.Fixed() { // what the accumulator keeps must not pin foreign memory
-		g.Add = func(acc *A, v I) { fn.Add(acc, values.Clone(v)) }
+		fn = cloning[I, A, O]{fn, values}
 	}
+	g := exec.Group[K, I, A, O]{Fn: fn, Combines: true}
 	return group(in, name, g, opts)
 }
 
@@ -104,6 +97,22 @@ func CombineGlobally[I, A, O any](in PCollection[I], name string, fn combine.Fn[
 	})
 }
 
+// collect gathers values.
+type collect[V any] struct{ values *plan.Plan[V] }
+
+func (collect[V]) Zero() []V                { return nil }
+func (c collect[V]) Add(acc *[]V, v V)      { *acc = append(*acc, c.values.Clone(v)) }
+func (collect[V]) Merge(acc *[]V, o []V)    { *acc = append((*acc)[:len(*acc):len(*acc)], o...) }
+func (collect[V]) Result(acc []V) Values[V] { return Values[V]{acc[:len(acc):len(acc)]} }
+
+// cloning is a combining function whose values are cloned first.
+type cloning[I, A, O any] struct {
+	combine.Fn[I, A, O]
+	values *plan.Plan[I]
+}
+
+func (c cloning[I, A, O]) Add(acc *A, v I) { c.Fn.Add(acc, c.values.Clone(v)) }
+
 // broken adds a step that cannot run, so that building can go on after its problem has been reported.
 func broken[O, I any](in PCollection[I], name string) PCollection[O] {
 	out := chain(in, name, func(*exec.Binder, *exec.Inst, exec.Sink[O]) exec.Sink[I] { return nil })
@@ -126,12 +135,13 @@ func group[K comparable, V, A, R any](in PCollection[KV[K, V]], name string, g e
 	if g.Panes, err = in.windowing.panes(); err != nil {
 		in.p.problem(path, fmt.Errorf("%w: %w", ErrBadTrigger, err))
 	}
+	g.Lazy, _ = in.windowing.windows.(exec.Grid)
 	if elements, err := plan.For[KV[K, V]](); err == nil {
 		g.Sum = elements.Hash
 	}
 	s := p.add(&graph.Step{
 		Kind: graph.Exchange, Op: g.Op(), Inputs: []graph.Port{in.port},
-		Outputs: []graph.Output{exec.OutputOf[KV[K, R]]{}, exec.OutputOf[KV[K, V]]{}},
+		Outputs: []graph.Output{exec.OutputOf2[K, R]{}, exec.OutputOf2[K, V]{}},
 	}, name)
 	for _, o := range opts {
 		*o.late = derived[KV[K, V]](in, s, 1)

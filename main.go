@@ -73,8 +73,17 @@ func Exec[O any](ctx context.Context, name string, args []string, stdout, stderr
 }
 
 // launch builds and runs the pipeline.
-func launch[O any](ctx context.Context, options O, r Embedded, stderr io.Writer, build func(*Pipeline, O) error) error {
-	if x, ok := any(options).(Preparer); ok {
+func launch[O any](ctx context.Context, options O, r Embedded, stderr io.Writer, build func(*Pipeline, O) error) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			wrong, ok := x.(*BuildError)
+			if !ok {
+				panic(x)
+			}
+			err = wrong
+		}
+	}()
+	if x, ok := any(&options).(Preparer); ok {
 		if err := x.Prepare(ctx); err != nil {
 			return err
 		}
@@ -88,7 +97,7 @@ func launch[O any](ctx context.Context, options O, r Embedded, stderr io.Writer,
 	if err != nil {
 		return err
 	}
-	if x, ok := any(options).(Summarizer); ok {
+	if x, ok := any(&options).(Summarizer); ok {
 		fmt.Fprintln(stderr, x.Summary(result, time.Since(began)))
 	}
 	return nil

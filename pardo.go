@@ -58,7 +58,10 @@ type Out[T any] struct {
 func (o *Out[T]) Emit(c *Ctx, v T) {
 	e := c.elem()
 	if e.Err == nil {
-		o.bound()(e, v)
+		sink := o.bound()
+		e.Nested++
+		sink(e, v)
+		e.Nested--
 		e.Enter(o.st)
 	}
 }
@@ -69,7 +72,10 @@ func (o *Out[T]) Emit(c *Ctx, v T) {
 func (o *Out[T]) EmitAt(c *Ctx, v T, t event.Time) {
 	e := c.elem()
 	if e.Err == nil {
-		retime(e, o.st, o.bound(), v, t, o.skew, o.late)
+		sink := o.bound()
+		e.Nested++
+		retime(e, o.st, sink, v, t, o.skew, o.late)
+		e.Nested--
 		e.Enter(o.st)
 	}
 }
@@ -85,9 +91,12 @@ func (o *Out[T]) EmitIn(c *Ctx, v T, t event.Time, w event.Window) {
 		e.Fail(o.st, v, fmt.Errorf("EmitIn at %d ms: %w", t.Millis(), err))
 		return
 	}
+	sink := o.bound()
 	old, pane := e.Win, e.Pane
 	e.Win, e.Pane = []event.Window{w}, event.NoPane
-	exec.Emit(e, o.bound(), v, t)
+	e.Nested++
+	exec.Emit(e, sink, v, t)
+	e.Nested--
 	e.Win, e.Pane = old, pane
 	e.Enter(o.st)
 }
@@ -237,6 +246,12 @@ func ParDo2[I, O1, O2 any](in PCollection[I], name string, fn func(*Setup, *Out[
 	return derived[O1](in, s, 0), derived[O2](in, s, 1)
 }
 
+// Do calls fn for every element and each of its windows. fn is shared by all tasks; [ForEach] has an instance for each. An error
+// fails the run.
+func Do[I any](in PCollection[I], name string, fn func(c *Ctx, v I) error) {
+	ForEach(in, name, func(*Setup) Process[I] { return fn })
+}
+
 // ForEach is ParDo without an output.
 func ForEach[I any](in PCollection[I], name string, fn func(*Setup) Process[I]) {
 	parDo(in, name, nil, nil, func(s *Setup, _ outs) Process[I] { return fn(s) })
@@ -315,8 +330,13 @@ func processSink[I any](st *exec.Inst, process Process[I]) exec.Sink[I] {
 		}
 		c.e = e
 		e.Enter(st)
-		if err := process(c, v); err != nil {
+		nested := e.Nested
+		err := process(c, v)
+		if err != nil {
 			e.Fail(st, v, err)
+		}
+		if e.Nested != nested {
+			e.Fail(st, v, exec.ErrSwallowed)
 		}
 	}
 	return func(e *exec.Elem, v I) {

@@ -2,7 +2,6 @@ package levada
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,16 +44,10 @@ type Progress struct {
 	Done    bool  // the last call
 }
 
-// errParallelism is a wrong Embedded.
-var errParallelism = errors.New("levada.Embedded: Parallelism and MaxBundle must not be negative")
-
 // Run implements [Runner]. Nothing of the run is left behind when it returns, with one exception: if the run was ended and
 // user code does not return within 5 s, Run returns an error that wraps ErrHanging and names the step, and that goroutine
 // stays. The Result is nil if the run did not start.
 func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
-	if o.Parallelism < 0 || o.MaxBundle < 0 {
-		return nil, errParallelism
-	}
 	g, err := p.Build()
 	if err != nil {
 		return nil, err

@@ -338,3 +338,58 @@ func TestBackPressure(t *testing.T) {
 		t.Errorf("made %d, seen %d, at most %d on the way", made.Load(), seen.Load(), most.Load())
 	}
 }
+
+// TestRecoveredDownstream shows that user code which recovers the panic of a step behind it does not make an element vanish.
+func TestRecoveredDownstream(t *testing.T) {
+	swallow := func(f func()) { defer func() { _ = recover() }(); f() }
+	cases := map[string]func(in levada.PCollection[int]) levada.PCollection[int]{
+		"emit": func(in levada.PCollection[int]) levada.PCollection[int] {
+			return levada.ParDo(in, "swallows", func(_ *levada.Setup, out *levada.Out[int]) levada.Process[int] {
+				return func(c *levada.Ctx, v int) error { swallow(func() { out.Emit(c, v) }); return nil }
+			})
+		},
+		"emit-at": func(in levada.PCollection[int]) levada.PCollection[int] {
+			return levada.ParDo(in, "swallows", func(_ *levada.Setup, out *levada.Out[int]) levada.Process[int] {
+				return func(c *levada.Ctx, v int) error { swallow(func() { out.EmitAt(c, v, 5) }); return nil }
+			})
+		},
+		"yield": func(in levada.PCollection[int]) levada.PCollection[int] {
+			return levada.FlatMap(in, "swallows", func(v int) iter.Seq[int] {
+				return func(yield func(int) bool) { swallow(func() { yield(v) }) }
+			})
+		},
+		"hook": func(in levada.PCollection[int]) levada.PCollection[int] {
+			return levada.ParDo(in, "swallows", func(s *levada.Setup, out *levada.Out[int]) levada.Process[int] {
+				s.OnBundleFinish(func(c *levada.Ctx) error {
+					swallow(func() { out.EmitIn(c, 7, 5, event.Global()) })
+					return nil
+				})
+				return func(*levada.Ctx, int) error { return nil }
+			})
+		},
+	}
+	for name, build := range cases {
+		p := levada.New()
+		levada.Map(build(levada.Create(p, "in", ints(10)...)), "panics", func(v int) int { return fail(v, errors.New("boom")) })
+		_, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1})
+		var at *levada.StepError
+		if !errors.Is(err, levada.ErrSwallowed) || !errors.As(err, &at) || at.Step != "swallows" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPanicBehindHook shows that a panic behind a hook's emit is the other step's.
+func TestPanicBehindHook(t *testing.T) {
+	p := levada.New()
+	a := levada.ParDo(levada.Create(p, "in", 1), "a", func(s *levada.Setup, out *levada.Out[int]) levada.Process[int] {
+		s.OnBundleFinish(func(c *levada.Ctx) error { out.EmitIn(c, 7, 5, event.Global()); return nil })
+		return func(*levada.Ctx, int) error { return nil }
+	})
+	levada.Map(a, "b", func(v int) int { return fail(v, errors.New("boom")) })
+	_, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1})
+	var at *levada.StepError
+	if !errors.As(err, &at) || at.Step != "b" {
+		t.Errorf("%v", err)
+	}
+}

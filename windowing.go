@@ -106,11 +106,13 @@ func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[
 	}
 	fn := w.Windows
 	out := chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
-		if fn == nil {
+		if fn == nil || b.Lazy(st) {
 			return out
 		}
 		return assign(fn, b.Counter(st, exec.NoWindow), out)
 	})
+	op := out.port.Step.Op.(*exec.ChainOp)
+	op.Window, op.Blind = fn, fn == nil
 	out.windowing = s
 	return out
 }

@@ -1,6 +1,10 @@
 package event
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
 // Window is a span of event time, [Start, End): Start belongs to it, End does not. It is comparable, and two windows are the
 // same if and only if they are equal. The zero value is the empty window at the epoch; the global window is [Global].
@@ -32,6 +36,11 @@ func (w Window) Contains(t Time) bool { return w.Start <= t && t < w.End || w.Is
 // Intersects reports whether the windows have a time in common. Windows that touch, [0,10) and [10,20), do not,
 // and an empty one intersects none.
 func (w Window) Intersects(o Window) bool { return max(w.Start, o.Start) < min(w.End, o.End) }
+
+// Compare orders windows by end, then start, then label.
+func (w Window) Compare(o Window) int {
+	return cmp.Or(cmp.Compare(w.End, o.End), cmp.Compare(w.Start, o.Start), strings.Compare(w.label, o.label))
+}
 
 // Span returns the smallest window that contains both, without a label.
 func (w Window) Span(o Window) Window {

@@ -2,6 +2,7 @@ package levadatest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -97,20 +98,28 @@ type Script[T any] struct {
 	step   string
 	script *exec.Script[T]
 	next   int
+	mark   event.Time
 }
 
 // AddScript adds a scripted source to the driver's pipeline.
 func AddScript[T any](d *Driver, name string) *Script[T] {
-	s := &Script[T]{d: d, step: name, script: &exec.Script[T]{}}
+	s := &Script[T]{d: d, step: name, script: &exec.Script[T]{}, mark: event.Min}
 	s.Out = levada.RootOf[T](d.Pipeline, name, s.script.Op(), true)
 	d.sources = append(d.sources, s)
 	return s
 }
 
-// Add emits v at time t, whatever the watermark is. Elements go to the tasks in turn.
+// Add emits v at time t, whatever the watermark is. Elements go to the tasks in turn. It is an error, and nothing is emitted, if
+// the source has ended or t is outside of [event.Min, event.Max].
 func (s *Script[T]) Add(t event.Time, v T) error {
-	if err := s.d.Start(); err != nil {
+	if err := s.ready(); err != nil {
 		return err
+	}
+	if s.mark == event.Max {
+		return fmt.Errorf("source %s has ended: nothing can be added", s.step)
+	}
+	if err := t.Check(); err != nil {
+		return fmt.Errorf("source %s, element at %d ms: %w", s.step, t.Millis(), err)
 	}
 	s.inject(s.next, func(task int) func(*exec.Elem) { return s.script.Add(task, v, t) })
 	s.next++
@@ -119,14 +128,23 @@ func (s *Script[T]) Add(t event.Time, v T) error {
 
 // Watermark says that nothing before t will come any more, or if it does, that it is late. One below the present is ignored.
 func (s *Script[T]) Watermark(t event.Time) error {
-	if err := s.d.Start(); err != nil {
+	if err := s.ready(); err != nil {
 		return err
 	}
 	s.moveAll(t)
 	return s.d.quiesce()
 }
 
+// ready starts the driver.
+func (s *Script[T]) ready() error {
+	if s.d.job != nil && s.script.Tasks() == 0 {
+		return fmt.Errorf("source %s was added after the start", s.step)
+	}
+	return s.d.Start()
+}
+
 func (s *Script[T]) moveAll(t event.Time) {
+	s.mark = max(s.mark, t)
 	for task := range s.script.Tasks() {
 		s.inject(task, func(task int) func(*exec.Elem) { return s.script.Watermark(task, t) })
 	}

@@ -312,3 +312,44 @@ func checkGoroutines(t *testing.T) {
 		}
 	})
 }
+
+// TestFailingEnd shows that a failure at the very end of a run is Finish's.
+func TestFailingEnd(t *testing.T) {
+	boom := errors.New("boom")
+	for range 50 {
+		d := levadatest.NewDriver()
+		src := levadatest.AddScript[int](d, "src")
+		levada.ForEach(src.Out, "closes", func(s *levada.Setup) levada.Process[int] {
+			s.OnClose(func() error { return boom })
+			return func(*levada.Ctx, int) error { return nil }
+		})
+		if err := d.Finish(); !errors.Is(err, boom) {
+			t.Fatalf("Finish: %v", err)
+		}
+	}
+}
+
+// TestMisuse shows the errors of sources that are used wrongly.
+func TestMisuse(t *testing.T) {
+	d := levadatest.NewDriver()
+	defer d.Stop()
+	src := levadatest.AddScript[int](d, "src")
+	if err := src.Add(event.Max+1, 1); !errors.Is(err, levada.ErrOutOfRange) {
+		t.Errorf("a time out of range: %v", err)
+	}
+	if err := src.Watermark(event.Max); err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Add(5, 1); err == nil || !strings.Contains(err.Error(), "source src has ended") {
+		t.Errorf("an element after the end: %v", err)
+	}
+	late := levadatest.AddScript[int](d, "late")
+	if err := late.Add(5, 1); err == nil || !strings.Contains(err.Error(), "after the start") {
+		t.Errorf("a source after the start: %v", err)
+	}
+	d = levadatest.NewDriver()
+	d.Run.Parallelism = -1
+	if err := d.Start(); err == nil {
+		t.Error("a negative parallelism was accepted")
+	}
+}

@@ -68,6 +68,11 @@ func (f FixedWindows) Assign(dst []event.Window, t event.Time) []event.Window {
 	return append(dst, event.Window{Start: start, End: capped(start, size)})
 }
 
+// Grid returns size and offset in milliseconds.
+func (f FixedWindows) Grid() (size, offset event.Time) {
+	return event.Time(f.size / time.Millisecond), event.Time(f.offset / time.Millisecond)
+}
+
 // Merging implements [Fn]: false.
 func (f FixedWindows) Merging() bool { return false }
 

@@ -45,6 +45,7 @@ var clocks = []exception{
 	{"*/*/clock.go", "the one place of a package where its clock comes from"},
 	{"cmd/", "a command measures how long it took"},
 	{"examples/", "an example measures how long it took"},
+	{"bench/", "a benchmark measures how long it took"},
 	{"main.go", "levada.Main prints how long the run took"},
 	{"internal/engine/watchdog.go", "looks at the engine in real time, also when its own clock stands still"},
 }

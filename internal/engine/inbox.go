@@ -100,6 +100,9 @@ type port struct {
 // Receivers implements [exec.Output].
 func (p *port) Receivers() int { return len(p.links) }
 
+// Mark implements [exec.Output].
+func (p *port) Mark() event.Time { return p.mark }
+
 // Take implements [exec.Output].
 func (p *port) Take(to int) (exec.Payload, bool) {
 	select {

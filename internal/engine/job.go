@@ -53,9 +53,15 @@ type Job struct {
 	waiters []chan struct{} // told when the job is quiet
 }
 
+// errNegative is for wrong options.
+var errNegative = errors.New("the parallelism and the maximum of a bundle must not be negative")
+
 // Start prepares and starts the job. An error is one of the preparation: listing of sources, opening of sinks.
 func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
-	if o.Parallelism <= 0 {
+	if o.Parallelism < 0 || o.MaxBundle < 0 {
+		return nil, errNegative
+	}
+	if o.Parallelism == 0 {
 		o.Parallelism = runtime.GOMAXPROCS(0)
 	}
 	if o.Clock == nil {
@@ -238,6 +244,7 @@ func (j *Job) end(err error) {
 
 // supervise waits for the job's end and tidies up.
 func (j *Job) supervise() {
+	defer j.wake()
 	defer close(j.over)
 	for running := true; running; {
 		select {
@@ -266,7 +273,6 @@ func (j *Job) supervise() {
 	j.mu.Lock()
 	j.err = err
 	j.mu.Unlock()
-	j.wake()
 }
 
 // onQuiet decides what it means that nothing runs.
@@ -319,7 +325,11 @@ func (j *Job) Quiesce() error {
 		select {
 		case <-w:
 		case <-j.over:
+		}
+		select {
+		case <-j.done:
 			return j.Wait()
+		default:
 		}
 		if j.inflight.Load() == 0 {
 			return nil

@@ -14,7 +14,6 @@ const BatchSize = 1024
 type Batch[T any] struct {
 	Vals  []T
 	Times []event.Time
-	Hash  []uint64 // of the keys, if the exchange is by key
 	wins  []event.Window
 	ends  []int32 // where element i's windows end in wins; nil if wins are those of every element
 	panes []event.Pane
@@ -29,7 +28,7 @@ func (b *Batch[T]) Len() int { return len(b.Vals) }
 func (b *Batch[T]) Reset() {
 	clear(b.Vals)
 	clear(b.wins)
-	b.Vals, b.Times, b.Hash = b.Vals[:0], b.Times[:0], b.Hash[:0]
+	b.Vals, b.Times = b.Vals[:0], b.Times[:0]
 	b.wins, b.ends, b.panes, b.sums = b.wins[:0], b.ends[:0], b.panes[:0], b.sums[:0]
 }
 
@@ -91,8 +90,7 @@ func (b *Batch[T]) load(e *Elem, i int) {
 type writer[T any] struct {
 	out   Output
 	open  []*Batch[T] // by receiver; nil if there is none
-	route func(e *Elem, v T) (to int, hash uint64)
-	keyed bool
+	route func(e *Elem) int
 	sum   func(T) uint64 // nil unless the invariants are on
 }
 
@@ -100,7 +98,7 @@ func (w *writer[T]) push(e *Elem, v T) {
 	if e.Err != nil {
 		return
 	}
-	to, hash := w.route(e, v)
+	to := w.route(e)
 	b := w.open[to]
 	if b == nil {
 		if b = w.take(e, to); b == nil {
@@ -108,13 +106,9 @@ func (w *writer[T]) push(e *Elem, v T) {
 		}
 	}
 	b.add(e, v)
-	if w.keyed {
-		b.Hash = append(b.Hash, hash)
-	}
 	if w.sum != nil {
 		b.sums = append(b.sums, w.sum(v))
 	}
-	e.Dirty = true
 	if len(b.Vals) >= BatchSize {
 		w.open[to] = nil
 		w.out.Send(to, b)
@@ -206,6 +200,9 @@ func (r *pass[T]) Batch(e *Elem, p Payload, from, to int) {
 
 // Advance implements [Reader]: nothing is due.
 func (r *pass[T]) Advance(*Elem, event.Time) {}
+
+// Direct implements [Reader].
+func (r *pass[T]) Direct() any { return r.out }
 
 // Current implements [Reader].
 func (r *pass[T]) Current() any { return r.at.current() }

@@ -5,22 +5,29 @@ import (
 
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/internal/graph"
+	"github.com/levadaflow/levada/window"
 )
 
 // ChainOp is a step that is fused into the stage of its input.
 type ChainOp struct {
 	// Bind returns the step's Sink[I] for its task. outs are Sink[O], one an output.
 	Bind func(b *Binder, st *Inst, outs []any) (in any)
+	// Blind says that the step neither looks at windows nor changes times.
+	Blind bool
+	// Window is set for steps that assign windows.
+	Window window.Fn
 	// Commit is set for steps that take elements to the outside.
 	Commit Committer
 }
 
 // HeadOp is a step that begins a stage behind an exchange.
 type HeadOp struct {
-	// Writer returns the Sink of the exchange for a task of the stage before.
-	Writer func(b *Binder, out Output) (in any, w Flusher)
+	// Writer returns the Sink of the exchange to the step head for a task of the stage before.
+	Writer func(b *Binder, head *graph.Step, out Output) (in any, w Flusher)
 	// Reader returns the other side.
 	Reader func(b *Binder, st *Inst, outs []any) Reader
+	// Lazy is set if the step can compute the windows of its input by itself; see [Binder.Lazy].
+	Lazy Grid
 }
 
 // MergeOp is a step with several inputs: fused if all are in one stage, else the head of one.
@@ -56,6 +63,10 @@ type Binder struct {
 	Elem    *Elem
 	Tasks   int // the parallelism
 	Metrics *Metrics
+	// General switches the fast paths off.
+	General bool
+	// Direct returns the reader that an edge leads to if it is in the same goroutine, else nil.
+	Direct func(graph.Edge) Reader
 	// Splits returns the coordinator of a split source's step.
 	Splits func(st *graph.Step) Coordinator
 	bound  *Bound
@@ -131,7 +142,14 @@ func (b *Binder) outs(s *graph.Step, sinks map[*graph.Step]any, output func(grap
 				to = append(to, sinks[r.Step])
 				continue
 			}
-			in, w := writerOf(r.Step)(b, output(graph.Edge{From: graph.Port{Step: s, Out: o}, To: r.Step, Input: r.Input}))
+			edge := graph.Edge{From: graph.Port{Step: s, Out: o}, To: r.Step, Input: r.Input}
+			if b.Direct != nil {
+				if rd := b.Direct(edge); rd != nil {
+					to = append(to, rd.Direct())
+					continue
+				}
+			}
+			in, w := writerOf(r.Step)(b, r.Step, output(edge))
 			b.bound.writers = append(b.bound.writers, w)
 			to = append(to, in)
 		}
@@ -140,7 +158,7 @@ func (b *Binder) outs(s *graph.Step, sinks map[*graph.Step]any, output func(grap
 	return outs
 }
 
-func writerOf(s *graph.Step) func(*Binder, Output) (any, Flusher) {
+func writerOf(s *graph.Step) func(*Binder, *graph.Step, Output) (any, Flusher) {
 	switch op := s.Op.(type) {
 	case *HeadOp:
 		return op.Writer
@@ -185,9 +203,9 @@ func (OutputOf[T]) Join(sinks []any) any {
 	case 0:
 		return Sink[T](func(*Elem, T) {})
 	case 1:
-		return sinks[0].(Sink[T])
+		return sinkOf[T](sinks[0])
 	case 2:
-		a, b := sinks[0].(Sink[T]), sinks[1].(Sink[T])
+		a, b := sinkOf[T](sinks[0]), sinkOf[T](sinks[1])
 		return Sink[T](func(e *Elem, v T) {
 			if a(e, v); e.Err == nil {
 				b(e, v)
@@ -196,7 +214,7 @@ func (OutputOf[T]) Join(sinks []any) any {
 	}
 	all := make([]Sink[T], len(sinks))
 	for i, s := range sinks {
-		all[i] = s.(Sink[T])
+		all[i] = sinkOf[T](s)
 	}
 	return Sink[T](func(e *Elem, v T) {
 		for _, s := range all {

@@ -21,9 +21,10 @@ type Elem struct {
 	Err  error          // the bundle's first failure, a *Failure or ErrStopped
 	Run  *Run
 	Task int
-	// Dirty says that something has been put into a batch that has not been sent.
-	Dirty bool
-	at    mark
+	// Nested is the number of emits that user code is in. If it has not come back to what it was when the user code was
+	// called, that code has recovered a panic of a step behind it: what was being emitted is lost.
+	Nested int
+	at     mark
 }
 
 // Run is what all tasks of a run share.
@@ -69,6 +70,9 @@ func (f *Failure) Error() string {
 
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
+
+// ErrSwallowed is the failure of user code that has recovered a panic of a step behind it.
+var ErrSwallowed = errors.New("a panic of a step that read the output was recovered: recover around your own code only, not around Emit")
 
 // maxElement is how many bytes of an element an error shows.
 const maxElement = 200

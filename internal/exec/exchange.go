@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/levadaflow/levada/internal/graph"
 	"github.com/levadaflow/levada/internal/invariants"
 )
 
@@ -16,31 +17,29 @@ func SumOf[T any](f func(T) uint64) func(T) uint64 {
 func FlattenOp[T any](sum func(T) uint64) *MergeOp {
 	return &MergeOp{
 		ChainOp: ChainOp{Bind: func(_ *Binder, _ *Inst, outs []any) any { return outs[0] }},
-		HeadOp: passOp(sum, func(tasks int) func(e *Elem, v T) (int, uint64) {
-			return func(e *Elem, _ T) (int, uint64) { return e.Task, 0 }
-		}),
+		HeadOp:  passOp(sum, func(int) func(e *Elem) int { return func(e *Elem) int { return e.Task } }),
 	}
 }
 
 // ReshuffleOp is a step that spreads its input evenly over the tasks. Times, windows and panes stay as they are.
 func ReshuffleOp[T any](sum func(T) uint64) *HeadOp {
-	op := passOp(sum, func(tasks int) func(e *Elem, v T) (int, uint64) {
+	op := passOp(sum, func(tasks int) func(e *Elem) int {
 		next := -1
-		return func(e *Elem, _ T) (int, uint64) {
+		return func(e *Elem) int {
 			if next < 0 {
 				next = e.Task
 			}
 			next = (next + 1) % tasks
-			return next, 0
+			return next
 		}
 	})
 	return &op
 }
 
-func passOp[T any](sum func(T) uint64, route func(tasks int) func(e *Elem, v T) (int, uint64)) HeadOp {
+func passOp[T any](sum func(T) uint64, route func(tasks int) func(e *Elem) int) HeadOp {
 	sum = SumOf(sum)
 	return HeadOp{
-		Writer: func(b *Binder, out Output) (any, Flusher) {
+		Writer: func(_ *Binder, _ *graph.Step, out Output) (any, Flusher) {
 			w := &writer[T]{out: out, open: make([]*Batch[T], out.Receivers()), route: route(out.Receivers()), sum: sum}
 			return Sink[T](w.push), w
 		},

@@ -1,8 +1,12 @@
 package exec
 
 import (
+	"strings"
+
 	"github.com/levadaflow/levada/coder/plan"
+	"github.com/levadaflow/levada/combine"
 	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/graph"
 	"github.com/levadaflow/levada/internal/invariants"
 	"github.com/levadaflow/levada/internal/pane"
 	"github.com/levadaflow/levada/internal/progress"
@@ -10,39 +14,64 @@ import (
 
 // Group says how values V of keys K are collected in accumulators A and what a pane shows of them, R.
 type Group[K comparable, V, A, R any] struct {
-	Keys   *plan.Plan[K]
-	Sum    func(event.KV[K, V]) uint64 // tells elements apart, for the invariants
-	Zero   func() A
-	Add    func(acc *A, v V) // keeps nothing of v that it has not cloned
-	Merge  func(acc *A, other A)
-	Result func(acc A) R
-	Panes  pane.Strategy
+	Keys     *plan.Plan[K]
+	Sum      func(event.KV[K, V]) uint64 // tells elements apart, for the invariants
+	Fn       combine.Fn[V, A, R]         // keeps nothing of a value that it has not cloned
+	Combines bool                        // accumulators are small: it pays to combine before the exchange
+	Panes    pane.Strategy
+	Lazy     Grid // the windows, if they follow from the time alone; else nil
 }
 
 // Op returns the step: an exchange by key and a table behind it. Output 0 has the panes, output 1 the elements that came too
 // late.
 func (g Group[K, V, A, R]) Op() *HeadOp {
 	g.Sum = SumOf(g.Sum)
-	return &HeadOp{
-		Writer: func(_ *Binder, out Output) (any, Flusher) {
-			n := out.Receivers()
-			w := &writer[event.KV[K, V]]{out: out, open: make([]*Batch[event.KV[K, V]], n), keyed: true, sum: g.Sum}
-			w.route = func(_ *Elem, kv event.KV[K, V]) (int, uint64) {
-				h := g.Keys.Hash(kv.Key)
-				return plan.KeyGroup(h) * n / plan.KeyGroups, h
-			}
-			return Sink[event.KV[K, V]](w.push), w
+	op := &HeadOp{
+		Writer: func(b *Binder, head *graph.Step, out Output) (any, Flusher) {
+			w := newKeyedWriter(&g, b, head, out)
+			return newPair(w.push), w
 		},
 		Reader: func(b *Binder, st *Inst, outs []any) Reader {
-			t := &table[K, V, A, R]{
-				g: &g, st: st, in: event.Min, keys: map[K]*keyed[K, A]{},
-				out: outs[0].(Sink[event.KV[K, R]]), late: outs[1].(Sink[event.KV[K, V]]),
-				droppedLate: b.Counter(st, DroppedLate),
+			if g.fast(b) {
+				return newFast(&g, b, st, outs)
 			}
-			st.Hold = t.hold
-			return t
+			return newTable(&g, b, st, outs)
 		},
 	}
+	if g.fast(&Binder{}) {
+		op.Lazy = g.Lazy
+	}
+	return op
+}
+
+// cloner returns what makes a key independent of the memory that it came in. Strings share chunks of memory with each other.
+func (g *Group[K, V, A, R]) cloner() func(K) K {
+	if g.Keys.Fixed() {
+		return func(k K) K { return k }
+	}
+	arena := &textArena{}
+	if clone, ok := any(arena.clone).(func(K) K); ok {
+		return clone
+	}
+	return g.Keys.Clone
+}
+
+// textArena copies strings into chunks, so that they cost one allocation a chunk. A chunk lives as long as any of its strings.
+type textArena struct{ chunk *strings.Builder }
+
+const arenaChunk = 16 << 10
+
+func (a *textArena) clone(s string) string {
+	if len(s) > arenaChunk/4 {
+		return strings.Clone(s)
+	}
+	if a.chunk == nil || a.chunk.Len()+len(s) > a.chunk.Cap() {
+		a.chunk = &strings.Builder{}
+		a.chunk.Grow(arenaChunk)
+	}
+	from := a.chunk.Len()
+	a.chunk.WriteString(s)
+	return a.chunk.String()[from:]
 }
 
 // The engine's own counters.
@@ -56,8 +85,8 @@ const (
 type table[K comparable, V, A, R any] struct {
 	g           *Group[K, V, A, R]
 	st          *Inst
-	out         Sink[event.KV[K, R]]
-	late        Sink[event.KV[K, V]]
+	out         Sink2[K, R]
+	late        Sink2[K, V]
 	in          event.Time
 	keys        map[K]*keyed[K, A]
 	due         dueQueue[K, A]
@@ -66,7 +95,8 @@ type table[K comparable, V, A, R any] struct {
 	spans       []event.Window // scratch
 	hits        []int
 	one         [1]event.Window // the window of the pane that is emitted
-	at          cursor[event.KV[K, V]]
+	at          *keyedBatch[K, V]
+	i           int         // the element of it at hand
 	firing      *open[K, A] // whose time has come
 }
 
@@ -92,58 +122,71 @@ func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
 	return "pane", at, ok
 }
 
+func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *Inst, outs []any) *table[K, V, A, R] {
+	t := &table[K, V, A, R]{
+		g: g, st: st, in: event.Min, keys: map[K]*keyed[K, A]{},
+		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
+		droppedLate: b.Counter(st, DroppedLate),
+	}
+	st.Hold = t.hold
+	return t
+}
+
 // Batch implements [Reader].
 func (t *table[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
-	b := p.(*Batch[event.KV[K, V]])
-	t.at.b = b
-	for i := from; i < to && e.Err == nil; i++ {
-		if e.Run.Stopped() {
-			e.Err = ErrStopped
-			break
-		}
-		t.at.i = i
+	b := p.(*keyedBatch[K, V])
+	t.at = b
+	for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
+		t.i = i
 		e.Enter(t.st)
 		b.check(t.st, t.g.Sum, i)
 		b.load(e, i)
-		t.element(e, b.Vals[i])
+		t.element(e, b.keys[i], b.Vals[i])
 	}
-	t.at.b = nil
+	t.at = nil
 }
+
+// Direct implements [Reader].
+func (t *table[K, V, A, R]) Direct() any { return newPair(t.element) }
 
 // Current implements [Reader]: the element, or the key of the window that is firing.
 func (t *table[K, V, A, R]) Current() any {
-	if v := t.at.current(); v != nil || t.firing == nil {
-		return v
+	switch {
+	case t.at != nil && t.i < t.at.Len():
+		return t.at.kv(t.i)
+	case t.firing != nil:
+		return t.firing.key.key
 	}
-	return t.firing.key.key
+	return nil
 }
 
 // element takes an element into each of its windows.
-func (t *table[K, V, A, R]) element(e *Elem, kv event.KV[K, V]) {
+func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 	wins, at, info := e.Win, e.Time, e.Pane
 	for i, w := range wins {
 		if e.Err != nil {
-			return
+			break
 		}
 		e.Win = wins[i : i+1 : i+1]
 		if t.g.Panes.Expired(w, t.in) {
 			t.droppedLate.Inc(1)
-			t.late(e, kv)
+			t.late(e, k, v)
 			continue
 		}
-		o := t.window(kv, w)
+		o := t.window(k, w)
 		e.Enter(t.st)
-		t.g.Add(&o.acc, kv.Value)
+		t.g.Fn.Add(&o.acc, v)
 		t.apply(e, o, t.g.Panes.Element(&o.State, at, t.in))
 		e.Time, e.Pane = at, info
 	}
+	e.Win = wins
 }
 
 // window returns the key's window that an element of w belongs to, after merging.
-func (t *table[K, V, A, R]) window(kv event.KV[K, V], w event.Window) *open[K, A] {
-	k := t.keys[kv.Key]
+func (t *table[K, V, A, R]) window(key K, w event.Window) *open[K, A] {
+	k := t.keys[key]
 	if k == nil {
-		k = &keyed[K, A]{key: t.g.Keys.Clone(kv.Key)}
+		k = &keyed[K, A]{key: t.g.Keys.Clone(key)}
 		t.keys[k.key] = k
 	}
 	if t.g.Panes.Merging {
@@ -158,7 +201,7 @@ func (t *table[K, V, A, R]) window(kv event.KV[K, V], w event.Window) *open[K, A
 }
 
 func (t *table[K, V, A, R]) open(k *keyed[K, A], s pane.State) *open[K, A] {
-	o := &open[K, A]{State: s, acc: t.g.Zero(), key: k, due: event.Min}
+	o := &open[K, A]{State: s, acc: t.g.Fn.Zero(), key: k, due: event.Min}
 	k.wins = append(k.wins, o)
 	return o
 }
@@ -185,7 +228,7 @@ func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window) *open[K, A] 
 	merged := t.open(k, t.g.Panes.Merge(span, states, t.in))
 	merged.acc = olds[0].acc
 	for _, o := range olds[1:] {
-		t.g.Merge(&merged.acc, o.acc)
+		t.g.Fn.Merge(&merged.acc, o.acc)
 	}
 	for _, o := range olds {
 		t.remove(o)
@@ -206,7 +249,7 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 		return
 	}
 	if f.Clear {
-		o.acc = t.g.Zero()
+		o.acc = t.g.Fn.Zero()
 	}
 	t.setHold(o, &o.State)
 	if due := t.g.Panes.Due(&o.State); due != o.due {
@@ -250,7 +293,7 @@ func (t *table[K, V, A, R]) emit(e *Elem, o *open[K, A], f pane.Effect) {
 	wins := e.Win
 	e.Win = t.one[:]
 	e.Enter(t.st)
-	t.out(e, event.KV[K, R]{Key: o.key.key, Value: t.g.Result(o.acc)})
+	t.out(e, o.key.key, t.g.Fn.Result(o.acc))
 	e.Win = wins
 }
 
@@ -262,8 +305,7 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 		if o == nil {
 			return
 		}
-		if e.Run.Stopped() {
-			e.Err = ErrStopped
+		if e.stopped() {
 			return
 		}
 		t.firing = o

@@ -72,6 +72,7 @@ type Bound struct {
 	// The hooks are in the order of the steps.
 	OnStart, OnBundleStart, OnBundleFinish, OnClose []Hook
 
+	guests  []*Inst
 	writers []Flusher
 	flushes []func()
 }
@@ -96,31 +97,63 @@ func (b *Bound) runHook(h Hook) {
 	e := b.Elem
 	defer func() {
 		if r := recover(); r != nil {
-			e.Panicked(h.Inst, nil, r)
+			e.Panicked(b.running(), nil, r)
 		}
 	}()
 	e.Enter(h.Inst)
-	e.Time, e.Win, e.Pane = event.Min, nil, event.NoPane
+	e.Time, e.Win, e.Pane, e.Nested = event.Min, nil, event.NoPane, 0
 	if err := h.Run(e); err != nil {
 		e.Fail(h.Inst, nil, err)
+	}
+	if e.Nested != 0 {
+		e.Fail(h.Inst, nil, ErrSwallowed)
 	}
 }
 
 // Panicked makes what was recovered from the stage's code the failure of the step that ran. The element is the one with which the
 // stage began.
 func (b *Bound) Panicked(recovered any) {
-	st, v := b.Insts[0], any(nil)
-	for _, x := range b.Insts {
-		if x.mark == b.Elem.at.get() {
-			st = x
-		}
-	}
+	var v any
 	if b.Root != nil {
 		v = b.Root.Current()
 	} else {
 		v = b.Reader.Current()
 	}
+	st := b.running()
+	for _, w := range b.writers {
+		if x, ok := w.(placer); ok {
+			x.place(b.Elem, st)
+		}
+	}
+	if x, ok := b.Reader.(placer); ok {
+		x.place(b.Elem, st)
+	}
 	b.Elem.Panicked(st, v, recovered)
+}
+
+// placer is an end of an exchange that keeps an element's windows to itself: place puts them into e if it is st's.
+type placer interface{ place(e *Elem, st *Inst) }
+
+// running returns the step that runs or ran last, the first if none did.
+func (b *Bound) running() *Inst {
+	for _, x := range b.Insts {
+		if x.mark == b.Elem.at.get() {
+			return x
+		}
+	}
+	for _, x := range b.guests {
+		if x.mark == b.Elem.at.get() {
+			return x
+		}
+	}
+	return b.Insts[0]
+}
+
+// guest returns an Inst for a step of the next stage, some of whose user code runs in this one.
+func (b *Bound) guest(s *graph.Step) *Inst {
+	x := &Inst{Step: s, mark: int32(s.ID) + 1}
+	b.guests = append(b.guests, x)
+	return x
 }
 
 // Close calls the OnClose hooks, all of them, and returns the first failure. It is called once, also after a failure.
@@ -147,7 +180,6 @@ func (b *Bound) FinishBundle() {
 		}
 		w.Flush(b.Elem)
 	}
-	b.Elem.Dirty = false
 	b.publish()
 }
 
@@ -178,6 +210,8 @@ type Output interface {
 	// Take returns a batch that has come back from a receiver, nil if a new one may be made; ok is false if the run is
 	// ending. It blocks until the receiver has credit.
 	Take(to int) (p Payload, ok bool)
+	// Mark returns the last watermark that was sent.
+	Mark() event.Time
 	// Send hands a batch to a receiver. It does not block.
 	Send(to int, p Payload)
 }
@@ -198,6 +232,8 @@ type Reader interface {
 	Advance(e *Elem, in event.Time)
 	// Current returns the element at hand, for the error of a panic; nil if there is none.
 	Current() any
+	// Direct returns the Sink that takes elements without a batch, from a stage that runs in the same goroutine.
+	Direct() any
 }
 
 // RootTask is a stage's beginning without an input, in one task.

@@ -53,6 +53,9 @@ func (s *Strategy) SetTrigger(t trigger.Trigger) error {
 	return fmt.Errorf("the trigger %v is not supported yet", t)
 }
 
+// Default reports whether the trigger is the default one.
+func (s *Strategy) Default() bool { return s.machine == machine(defaultTrigger{}) }
+
 // defaultTrigger is ready as soon as the watermark has passed the window's end, for ever.
 type defaultTrigger struct{}
 

@@ -1,0 +1,138 @@
+package store
+
+// SlabSize is the number of entries in a slab.
+const SlabSize = 256
+
+// Slab is the memory of SlabSize entries, in columns.
+type Slab[K comparable, A any] struct {
+	// Epoch is the snapshot that the slab was last written in.
+	Epoch uint32
+	Keys  [SlabSize]K
+	Vals  [SlabSize]A
+	Panes [SlabSize]uint32 // of each key: how many panes its window has fired
+	hash  [SlabSize]uint64
+}
+
+// Table is a hash table from keys to accumulators. Its hashes come from outside. The zero value is not ready: see [NewTable].
+type Table[K comparable, A any] struct {
+	index []uint64 // open addressing: the hash's upper half, then the entry's number plus one; 0 is free
+	mask  uint64
+	slabs []*Slab[K, A]
+	n     int
+	clone func(K) K
+	pool  *Pool[K, A]
+}
+
+// Pool recycles the slabs of tables that have been reset, and remembers how large they were.
+type Pool[K comparable, A any] struct {
+	slabs []*Slab[K, A]
+	index [][]uint64
+}
+
+// poolSlabs is how many slabs a pool keeps: a burst is given back to the collector.
+const poolSlabs = 64
+
+const minIndex = 64
+
+// NewTable returns an empty table. clone makes a key independent of the memory that it came in; pool may be shared by the tables of
+// one task.
+func NewTable[K comparable, A any](clone func(K) K, pool *Pool[K, A]) *Table[K, A] {
+	t := &Table[K, A]{clone: clone, pool: pool}
+	if n := len(pool.index); n > 0 {
+		t.index, pool.index = pool.index[n-1], pool.index[:n-1]
+	} else {
+		t.index = make([]uint64, minIndex)
+	}
+	t.mask = uint64(len(t.index) - 1)
+	return t
+}
+
+// Len returns the number of entries.
+func (t *Table[K, A]) Len() int { return t.n }
+
+// At returns the slab and the place in it of the key with this hash; fresh says that it was inserted now, with the zero value
+// of A. The top ten bits of a hash are the same for many keys of a table, so the low ones choose the place.
+func (t *Table[K, A]) At(hash uint64, key K) (s *Slab[K, A], i int, fresh bool) {
+	tag := hash &^ 0xffffffff
+	for at := hash & t.mask; ; at = (at + 1) & t.mask {
+		x := t.index[at]
+		if x == 0 {
+			return t.insert(at, hash, key)
+		}
+		if x&^0xffffffff == tag {
+			e := int(uint32(x)) - 1
+			s, i = t.slabs[e/SlabSize], e%SlabSize
+			if s.Keys[i] == key {
+				return s, i, false
+			}
+		}
+	}
+}
+
+func (t *Table[K, A]) insert(at, hash uint64, key K) (*Slab[K, A], int, bool) {
+	if t.n+1 > len(t.index)/2 {
+		t.grow()
+		for at = hash & t.mask; t.index[at] != 0; at = (at + 1) & t.mask {
+		}
+	}
+	if t.n == len(t.slabs)*SlabSize {
+		t.slabs = append(t.slabs, t.pool.slab())
+	}
+	s, i := t.slabs[t.n/SlabSize], t.n%SlabSize
+	t.n++
+	t.index[at] = hash&^0xffffffff | uint64(t.n)
+	s.Keys[i], s.hash[i] = t.clone(key), hash
+	return s, i, true
+}
+
+// grow doubles the index.
+func (t *Table[K, A]) grow() {
+	t.index = make([]uint64, 2*len(t.index))
+	t.mask = uint64(len(t.index) - 1)
+	for n := range t.n {
+		hash := t.slabs[n/SlabSize].hash[n%SlabSize]
+		at := hash & t.mask
+		for t.index[at] != 0 {
+			at = (at + 1) & t.mask
+		}
+		t.index[at] = hash&^0xffffffff | uint64(n+1)
+	}
+}
+
+// Each calls f for every entry, in the order of insertion, until it returns false.
+func (t *Table[K, A]) Each(f func(s *Slab[K, A], i int, hash uint64) bool) {
+	for n := range t.n {
+		s, i := t.slabs[n/SlabSize], n%SlabSize
+		if !f(s, i, s.hash[i]) {
+			return
+		}
+	}
+}
+
+// Reset gives the table's memory to the pool. The table must not be used again.
+func (t *Table[K, A]) Reset() {
+	for n, s := range t.slabs {
+		used := min(t.n-n*SlabSize, SlabSize)
+		clear(s.Keys[:used])
+		clear(s.Vals[:used])
+		clear(s.Panes[:used])
+		if len(t.pool.slabs) < poolSlabs {
+			t.pool.slabs = append(t.pool.slabs, s)
+		}
+	}
+	if len(t.pool.index) < 4 && t.n*8 >= len(t.index) {
+		clear(t.index)
+		t.pool.index = append(t.pool.index, t.index)
+	}
+	*t = Table[K, A]{}
+}
+
+func (p *Pool[K, A]) slab() *Slab[K, A] {
+	if n := len(p.slabs); n > 0 {
+		s := p.slabs[n-1]
+		p.slabs[n-1] = nil
+		p.slabs = p.slabs[:n-1]
+		return s
+	}
+	return new(Slab[K, A])
+}
