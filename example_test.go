@@ -381,7 +381,8 @@ func ExamplePipeline_Fingerprint() {
 		levada.Filter(levada.Create(p, "in", 1), name, func(int) bool { return true })
 		return p
 	}
-	fmt.Println(build("a").Fingerprint() == build("a").Fingerprint(), build("a").Fingerprint() == build("b").Fingerprint())
+	first, again, other := build("a"), build("a"), build("b")
+	fmt.Println(first.Fingerprint() == again.Fingerprint(), first.Fingerprint() == other.Fingerprint())
 	// Output: true false
 }
 

@@ -32,6 +32,9 @@ type Embedded struct {
 	// MaxBundle ends a bundle after that many elements; 0 lets the engine decide. It is a knob for tests: results do not
 	// depend on it.
 	MaxBundle int
+	// GeneralPath makes groupings take the general path where the fast one would do. It is a knob for tests: results do not
+	// depend on it.
+	GeneralPath bool
 	// Progress is called about five times a second while the pipeline runs, and once at the end; nil for nothing.
 	Progress func(Progress)
 }
@@ -52,7 +55,9 @@ func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := engine.Start(ctx, g, engine.Options{Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle})
+	j, err := engine.Start(ctx, g, engine.Options{
+		Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle, General: o.GeneralPath,
+	})
 	if err != nil {
 		return nil, publicError(err)
 	}

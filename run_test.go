@@ -17,7 +17,10 @@ import (
 )
 
 // modes are the executions between which no result may differ.
-var modes = []levada.Embedded{{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 4}, {Parallelism: 4, MaxBundle: 1}}
+var modes = []levada.Embedded{
+	{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 4}, {Parallelism: 4, MaxBundle: 1},
+	{Parallelism: 1, GeneralPath: true}, {Parallelism: 4, GeneralPath: true},
+}
 
 // checkGoroutines fails the test if there are more goroutines at its end than now.
 func checkGoroutines(t *testing.T) {

@@ -26,7 +26,7 @@ type element[T any] = levadatest.Element[T]
 // eachMode runs a test in every mode.
 func eachMode(t *testing.T, f func(t *testing.T, h *levadatest.Harness)) {
 	for _, mode := range modes {
-		t.Run(fmt.Sprintf("p%d-b%d", mode.Parallelism, mode.MaxBundle), func(t *testing.T) {
+		t.Run(fmt.Sprintf("p%d-b%d-%v", mode.Parallelism, mode.MaxBundle, mode.GeneralPath), func(t *testing.T) {
 			h := levadatest.New(t)
 			h.Run = mode
 			f(t, h)
@@ -336,7 +336,7 @@ func TestFingerprint(t *testing.T) {
 		levada.Map(levada.Create(p, "in", 1), name, id[int])
 		return p.Fingerprint()
 	}
-	if build("a") != build("a") || build("a") == build("b") {
+	if first, again := build("a"), build("a"); first != again || first == build("b") {
 		t.Error("the fingerprint does not follow the names")
 	}
 }

@@ -42,7 +42,9 @@ func (d *Driver) Start() error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
-	d.job, err = engine.Start(ctx, g, engine.Options{Parallelism: d.Run.Parallelism, MaxBundle: d.Run.MaxBundle, Clock: d.clock})
+	d.job, err = engine.Start(ctx, g, engine.Options{
+		Parallelism: d.Run.Parallelism, MaxBundle: d.Run.MaxBundle, General: d.Run.GeneralPath, Clock: d.clock,
+	})
 	if err != nil {
 		cancel()
 		return levada.PublicError(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type Options struct {
 	Clock       Clock                 // nil: the machine's
 	MaxBundle   int                   // elements; 0: no limit of its own
 	Grace       time.Duration         // how long an ending run waits for user code to return; 0: 5 s
+	General     bool                  // switches the fast paths off, for tests
 	Holds       map[string]event.Time // keeps the output of steps back for ever; for tests of the stuck report
 }
 
@@ -85,13 +87,17 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	j.build()
 	j.unfinished.Store(int64(len(j.tasks)))
 	for _, t := range j.tasks {
-		j.put(t, message{kind: msgStart})
+		if t.parent == nil {
+			j.put(t, message{kind: msgStart})
+		}
 	}
 	if len(j.tasks) == 0 {
 		j.quiet <- struct{}{} // nothing will ever be settled
 	}
 	for _, t := range j.tasks {
-		go t.run()
+		if t.parent == nil {
+			go t.run()
+		}
 	}
 	go j.supervise()
 	return j, nil
@@ -157,23 +163,70 @@ func (j *Job) build() {
 			c.tasks = byStage[st]
 		}
 	}
-	for _, t := range j.tasks {
-		j.bind(t, func(edge graph.Edge) []*link {
-			links := make([]*link, p)
-			for i, to := range byStage[edge.To.Stage] {
-				links[i] = newLink(to, senders[edge]+t.index)
+	j.adopt(byStage, count)
+	for _, st := range slices.Backward(j.stages) { // those that are adopted before those that adopt them
+		for _, t := range byStage[st] {
+			j.bind(t, byStage, func(edge graph.Edge) []*link {
+				links := make([]*link, p)
+				for i, to := range byStage[edge.To.Stage] {
+					links[i] = newLink(to, senders[edge]+t.index)
+				}
+				return links
+			})
+		}
+	}
+	j.adoptive(byStage)
+}
+
+// adopt lets a task run those behind it in its own goroutine, where nothing is won by another: at parallelism 1, for stages with
+// one input.
+func (j *Job) adopt(byStage map[*graph.Stage][]*task, senders map[*graph.Stage]int) {
+	for _, st := range j.stages {
+		e := &exec.Elem{Run: j.run, Pane: event.NoPane}
+		for _, t := range byStage[st] {
+			if t.elem == nil {
+				e.Task = t.index
+				t.elem = e
+				e = &exec.Elem{Run: j.run, Pane: event.NoPane}
 			}
-			return links
-		})
+			for _, edge := range st.Edges() {
+				if to := byStage[edge.To.Stage][0]; j.options.Parallelism == 1 && senders[edge.To.Stage] == 1 {
+					to.parent, to.elem = t, t.elem
+				}
+			}
+		}
 	}
 }
 
-func (j *Job) bind(t *task, links func(graph.Edge) []*link) {
+// adoptive tells each task whom it runs, in the order of the stages.
+func (j *Job) adoptive(byStage map[*graph.Stage][]*task) {
+	for _, st := range j.stages {
+		for _, t := range byStage[st] {
+			if t.parent == nil {
+				continue
+			}
+			for _, st := range t.parent.bound.Insts {
+				if st.Step == t.stage.Head.Inputs[0].Step {
+					t.parent.children = append(t.parent.children, child{t, st})
+				}
+			}
+		}
+	}
+}
+
+func (j *Job) bind(t *task, byStage map[*graph.Stage][]*task, links func(graph.Edge) []*link) {
 	b := &exec.Binder{
-		Elem:    &exec.Elem{Run: j.run, Task: t.index, Pane: event.NoPane},
+		Elem:    t.elem,
 		Tasks:   j.options.Parallelism,
 		Metrics: j.metrics,
+		General: j.options.General,
 		Splits:  func(st *graph.Step) exec.Coordinator { return j.splits[st] },
+		Direct: func(edge graph.Edge) exec.Reader {
+			if to := byStage[edge.To.Stage][t.index]; to.parent == t {
+				return to.bound.Reader
+			}
+			return nil
+		},
 	}
 	from := map[*port]*graph.Step{}
 	t.bound = exec.Bind(t.stage, b, func(edge graph.Edge) exec.Output {

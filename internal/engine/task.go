@@ -23,6 +23,9 @@ type task struct {
 	stage    *graph.Stage
 	index    int
 	bound    *exec.Bound
+	elem     *exec.Elem // of the goroutine
+	parent   *task      // in whose goroutine it runs; nil if it has its own
+	children []child    // that run in this goroutine
 	inbox    *inbox
 	frontier *progress.Frontier // nil in a stage that begins with a root
 	ports    []*port
@@ -40,9 +43,15 @@ type task struct {
 	finished bool // all its watermarks are at Max
 }
 
+// child is a task that runs in the goroutine of the one before it, whose step st it reads.
+type child struct {
+	*task
+	st *exec.Inst
+}
+
 // run is the task's goroutine.
 func (t *task) run() {
-	defer close(t.ended)
+	defer t.close()
 	normal := false
 	defer func() {
 		if !normal {
@@ -50,17 +59,39 @@ func (t *task) run() {
 		}
 	}()
 	t.guardedLoop()
-	if err := t.bound.Close(); err != nil && err != exec.ErrStopped {
-		t.job.fail(err)
-	}
+	t.each(func(t *task) {
+		if err := t.bound.Close(); err != nil && err != exec.ErrStopped {
+			t.job.fail(err)
+		}
+	})
 	normal = true
 }
+
+// each calls f for the task and all that run in its goroutine, those in front first.
+func (t *task) each(f func(t *task)) {
+	f(t)
+	for _, c := range t.children {
+		c.each(f)
+	}
+}
+
+func (t *task) close() { t.each(func(t *task) { close(t.ended) }) }
 
 // guardedLoop makes a panic, of user code, of the engine itself, or of a broken invariant, the failure of the step that ran.
 func (t *task) guardedLoop() {
 	defer func() {
 		if r := recover(); r != nil {
-			t.bound.Panicked(r)
+			at := t
+			t.each(func(x *task) {
+				if x.bound.Runs() {
+					at = x
+				}
+			})
+			v := at.bound.Current()
+			for up := at.parent; up != nil && v == nil; up = up.parent {
+				v = up.bound.Current()
+			}
+			at.bound.Panicked(r, v)
 			t.failed()
 		}
 	}()
@@ -126,6 +157,9 @@ func (t *task) beginBundle() {
 		t.since = t.job.clock.Now()
 	}
 	t.bound.RunHooks(t.bound.OnBundleStart)
+	for _, c := range t.children {
+		c.beginBundle()
+	}
 }
 
 // handle does what a message says.
@@ -133,7 +167,7 @@ func (t *task) handle(m *message) {
 	e := t.bound.Elem
 	switch m.kind {
 	case msgStart:
-		t.bound.RunHooks(t.bound.OnStart)
+		t.each(func(t *task) { t.bound.RunHooks(t.bound.OnStart) })
 		t.beginBundle()
 		if t.bound.Root != nil && e.Err == nil {
 			t.bound.Root.Start(e, t)
@@ -185,12 +219,35 @@ func (t *task) endBundle() {
 	}
 	var in event.Time
 	var idle bool
-	if t.bound.Root != nil {
+	switch {
+	case t.bound.Root != nil:
 		in, idle = t.bound.Root.Mark()
-	} else {
+	default:
 		in, idle = t.frontier.In(), t.frontier.Idle()
 	}
 	t.bound.Advance(in)
+	for _, c := range t.children {
+		if c.frontier.Set(0, c.st.Out, idle) {
+			c.beginBundle()
+			c.bound.Reader.Advance(c.elem, c.frontier.In())
+		}
+		if c.elem.Err != nil {
+			return
+		}
+		if c.endBundle(); c.elem.Err != nil {
+			return
+		}
+	}
+	t.sendWatermarks(idle)
+	t.open, t.begun = false, false
+	t.checkFinished()
+	n := t.taken
+	t.taken = 0
+	t.job.settle(n)
+}
+
+// sendWatermarks tells the receivers how far the steps have come.
+func (t *task) sendWatermarks(idle bool) {
 	for _, p := range t.ports {
 		if p.st.Out > p.mark || idle != p.idle {
 			p.mark, p.idle = p.st.Out, idle
@@ -199,11 +256,6 @@ func (t *task) endBundle() {
 			}
 		}
 	}
-	t.open, t.begun = false, false
-	t.checkFinished()
-	n := t.taken
-	t.taken = 0
-	t.job.settle(n)
 }
 
 func (t *task) checkFinished() {

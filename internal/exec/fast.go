@@ -115,6 +115,7 @@ func (t *fast[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 // Direct implements [Reader].
 func (t *fast[K, V, A, R]) Direct() any {
 	return newPair(func(e *Elem, k K, v V) {
+		e.Enter(t.st)
 		t.add(e, t.g.Keys.Hash(k), k, v)
 	})
 }

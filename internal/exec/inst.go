@@ -110,15 +110,16 @@ func (b *Bound) runHook(h Hook) {
 	}
 }
 
-// Panicked makes what was recovered from the stage's code the failure of the step that ran. The element is the one with which the
-// stage began.
-func (b *Bound) Panicked(recovered any) {
-	var v any
+// Current returns the element with which the stage began, nil if there is none at hand.
+func (b *Bound) Current() any {
 	if b.Root != nil {
-		v = b.Root.Current()
-	} else {
-		v = b.Reader.Current()
+		return b.Root.Current()
 	}
+	return b.Reader.Current()
+}
+
+// Panicked makes what was recovered from the stage's code the failure of the step that ran, with v as the element.
+func (b *Bound) Panicked(recovered, v any) {
 	st := b.running()
 	for _, w := range b.writers {
 		if x, ok := w.(placer); ok {
@@ -147,6 +148,16 @@ func (b *Bound) running() *Inst {
 		}
 	}
 	return b.Insts[0]
+}
+
+// Runs reports whether the step that runs or ran last is one of this stage's.
+func (b *Bound) Runs() bool {
+	for _, x := range b.Insts {
+		if x.mark == b.Elem.at.get() {
+			return true
+		}
+	}
+	return false
 }
 
 // guest returns an Inst for a step of the next stage, some of whose user code runs in this one.

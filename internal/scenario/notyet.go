@@ -1,12 +1,6 @@
 package scenario
 
-import (
-	"slices"
-)
-
-// ops are the operations that are supported.
-var ops = []string{"script", "create", "with-timestamps", "window", "group", "sum", "count", "min", "max", "late", "flatten",
-	"reshuffle", "key", "add"}
+import "slices"
 
 // later are operations, directives, options and functions of the format that are not supported yet.
 var (

@@ -63,7 +63,8 @@ func (v *Verdict) judge(diff io.Writer, r *Result, mode levada.Embedded, dispute
 		}
 		v.Failed = true
 		b := &r.File.Blocks[i]
-		fmt.Fprintf(diff, "%s %s (parallelism %d, bundles of %d)\n", b.Pos(), b.Directive, mode.Parallelism, mode.MaxBundle)
+		fmt.Fprintf(diff, "%s %s (parallelism %d, bundles of %d, general path %v)\n",
+			b.Pos(), b.Directive, mode.Parallelism, mode.MaxBundle, mode.GeneralPath)
 		writeDiff(diff, b.Expected, r.Outputs[i])
 	}
 	for _, d := range disputed {
@@ -101,12 +102,18 @@ func writeDiff(w io.Writer, want, got []string) {
 	}
 }
 
-// Modes are the ways in which every scenario is run: parallelism 1 and 4, bundles of 1 and of 1000.
+// Modes are the ways in which every scenario is run: parallelism 1, 2 and 4, bundles of 1 and of 1000, on the fast and on the
+// general path.
 func Modes() []levada.Embedded {
-	return []levada.Embedded{
-		{Parallelism: 1, MaxBundle: 1}, {Parallelism: 1, MaxBundle: 1000},
-		{Parallelism: 4, MaxBundle: 1}, {Parallelism: 4, MaxBundle: 1000},
+	var all []levada.Embedded
+	for _, general := range []bool{false, true} {
+		for _, parallelism := range []int{1, 2, 4} {
+			for _, bundle := range []int{1, 1000} {
+				all = append(all, levada.Embedded{Parallelism: parallelism, MaxBundle: bundle, GeneralPath: general})
+			}
+		}
 	}
+	return all
 }
 
 // Report writes what came of files: the diffs, what is disputed, what is not supported yet with the number of files that use it,

@@ -1,0 +1,185 @@
+package exec_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/levadaflow/levada"
+	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/levadatest"
+	"github.com/levadaflow/levada/window"
+)
+
+// move is an element, or a step of the watermark.
+type move struct {
+	item
+	watermark bool
+}
+
+// random is a pipeline: windows, and what is grouped behind them.
+type random struct {
+	fn         window.Fn
+	lateness   time.Duration
+	accumulate levada.Accumulation
+	keyFirst   bool // the key is given before the windows
+	again      bool // what comes out is grouped once more
+	moves      []move
+}
+
+func drawRandom(t *rapid.T) random {
+	ms := func(name string, least int) time.Duration {
+		return time.Duration(rapid.IntRange(least, 12).Draw(t, name)) * time.Millisecond
+	}
+	r := random{fn: window.Fixed(ms("size", 1)), lateness: ms("lateness", 0), accumulate: levada.Discarding}
+	switch rapid.SampledFrom([]string{"fixed", "offset", "sliding"}).Draw(t, "windows") {
+	case "offset":
+		r.fn = window.Fixed(7 * time.Millisecond).Offset(3 * time.Millisecond)
+	case "sliding":
+		r.fn = window.Sliding(ms("size", 1), ms("period", 1))
+	}
+	if rapid.Bool().Draw(t, "accumulate") {
+		r.accumulate = levada.Accumulating
+	}
+	r.keyFirst, r.again = rapid.Bool().Draw(t, "key first"), rapid.Bool().Draw(t, "again")
+	at := event.Time(-20)
+	for _, it := range drawItems(t) {
+		if rapid.IntRange(0, 2).Draw(t, "watermark") == 0 {
+			at += event.Time(rapid.IntRange(0, 15).Draw(t, "step"))
+			r.moves = append(r.moves, move{item{time: at}, true})
+		}
+		r.moves = append(r.moves, move{it, false})
+	}
+	return r
+}
+
+// run returns what came out, a list of sorted lines for each move and the end.
+func (r random) run(t *rapid.T, mode levada.Embedded) (all [][]string) {
+	d := levadatest.NewDriver()
+	d.Run = mode
+	defer d.Stop()
+	src := levadatest.AddScript[item](d, "src")
+	w := levada.Windowing{Windows: r.fn, AllowedLateness: r.lateness, Accumulation: r.accumulate}
+	byKey := func(it item) (string, int) { return it.key, it.value }
+	var pairs levada.PCollection[levada.KV[string, int]]
+	if r.keyFirst {
+		pairs = levada.WindowInto(levada.KeyValue(src.Out, "key", byKey), "w", w)
+	} else {
+		pairs = levada.KeyValue(levada.WindowInto(src.Out, "w", w), "key", byKey)
+	}
+	var late levada.LateOf[string, int]
+	sums := levada.SumPerKey(pairs, "sum", levada.LateTo(&late))
+	if r.again {
+		sums = levada.SumPerKey(levada.KeyBy(levada.Map(sums, "value", func(kv levada.KV[string, int]) int { return kv.Value }), "again",
+			func(int) string { return "all" }), "second")
+	}
+	grouped := levada.Map(levada.GroupByKey(pairs, "group"), "list", func(kv levada.KV[string, levada.Values[int]]) levada.KV[string, int] {
+		vs := slices.Sorted(kv.Value.All())
+		return levada.KV[string, int]{Key: fmt.Sprint(kv.Key, vs), Value: len(vs)}
+	})
+	outs := []*levadatest.Collected[levada.KV[string, int]]{
+		levadatest.Gather(sums, "a"), levadatest.Gather(grouped, "b"), levadatest.Gather(late, "c"),
+	}
+	step := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for i, o := range outs {
+			for _, e := range o.Take() {
+				lines = append(lines, fmt.Sprint(i, " ", e.Value, " ", e.Time.Millis(), " ", e.Window, " ", e.Pane))
+			}
+		}
+		slices.Sort(lines)
+		all = append(all, lines)
+	}
+	for _, m := range r.moves {
+		if m.watermark {
+			step(src.Watermark(m.time))
+		} else {
+			step(src.Add(m.time, m.item))
+		}
+	}
+	step(d.Finish())
+	result := d.Result()
+	return append(all, []string{fmt.Sprint(result.Counter("sum", "dropped_late"), result.Counter("group", "dropped_late"),
+		result.Counter("w", "no_window"))})
+}
+
+// TestPathsAgree shows that the fast path gives what the general one gives, at every parallelism and bundle size: every pane at
+// the same move, all that is late, and the counters.
+func TestPathsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRandom(t)
+		want := r.run(t, levada.Embedded{Parallelism: 1, MaxBundle: 1, GeneralPath: true})
+		for _, mode := range []levada.Embedded{
+			{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 2}, {Parallelism: 3, MaxBundle: 1}, {Parallelism: 3, GeneralPath: true},
+		} {
+			if d := cmp.Diff(want, r.run(t, mode)); d != "" {
+				t.Fatalf("%+v: - general, + this:\n%s", mode, d)
+			}
+		}
+	})
+}
+
+// TestPreCombining shows that nothing is lost or counted twice when elements are combined before they are sent, with many hits and
+// with none, in order and late, for all kinds of windows.
+func TestPreCombining(t *testing.T) {
+	const splits, each = 4, 20_000
+	for name, fn := range map[string]window.Fn{
+		"fixed": window.Fixed(time.Second), "sliding": window.Sliding(2*time.Second, time.Second), "global": window.Global(),
+	} {
+		for _, keys := range []int64{3, 1 << 40} {
+			totals := func(mode levada.Embedded) (sum int64, perKey map[int64]int64) {
+				src := exec.Source[int64]{
+					List: func(context.Context) (all []exec.Split, err error) {
+						for i := range splits {
+							all = append(all, exec.Split{Mark: event.Min, Value: uint64(i)})
+						}
+						return all, nil
+					},
+					Read: func(r *exec.Reading[int64], s exec.Split) error {
+						rnd := rand.New(rand.NewPCG(s.Value.(uint64), 1))
+						for i := range int64(each) {
+							r.Advance(event.Time(i - 500))
+							if !r.Emit(rnd.Int64N(keys), event.Time(i-rnd.Int64N(3000)), 0) {
+								break
+							}
+						}
+						return nil
+					},
+				}
+				p := levada.New()
+				in := levada.RootOf[int64](p, "in", src.Op(), false)
+				w := levada.WindowInto(in, "w", levada.Windowing{
+					Windows: fn, AllowedLateness: levada.AnyLateness, Accumulation: levada.Discarding,
+				})
+				counts := levada.CountPerKey(levada.KeyBy(w, "key", func(k int64) int64 { return k }), "count")
+				perKey = map[int64]int64{}
+				collected := levadatest.Gather(counts, "out")
+				if _, err := p.Run(t.Context(), mode); err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range collected.Take() {
+					sum += e.Value.Value
+					perKey[e.Value.Key] += e.Value.Value
+				}
+				return sum, perKey
+			}
+			want, wantKeys := totals(levada.Embedded{Parallelism: 1, GeneralPath: true})
+			for _, mode := range []levada.Embedded{{Parallelism: 1}, {Parallelism: 2}, {Parallelism: 4}, {Parallelism: 2, MaxBundle: 100}} {
+				got, gotKeys := totals(mode)
+				if got != want || !cmp.Equal(gotKeys, wantKeys) {
+					t.Errorf("%s, %d keys, %+v: %d elements, want %d", name, keys, mode, got, want)
+				}
+			}
+		}
+	}
+}
