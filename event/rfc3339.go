@@ -2,7 +2,7 @@ package event
 
 import (
 	"fmt"
-	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,37 +23,63 @@ func ParseRFC3339[S ~string | ~[]byte](s S) (Time, error) {
 
 // parseFixed parses "2006-01-02T15:04:05.000Z" and "2006-01-02T15:04:05Z"; ok is false for anything else.
 func parseFixed[S ~string | ~[]byte](s S) (t Time, ok bool) {
-	if len(s) != 24 && len(s) != 20 || s[len(s)-1] != 'Z' {
+	if len(s) != 24 && len(s) != 20 {
 		return 0, false
 	}
-	if s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
+	if s[10] != 'T' || s[13] != ':' || s[16] != ':' || s[len(s)-1] != 'Z' {
 		return 0, false
 	}
-	bad := 0
-	digits := func(from, n int) int {
-		v := 0
-		for _, c := range []byte(s[from : from+n]) {
-			d := int(c) - '0'
-			if d < 0 || d > 9 {
-				bad = 1
-			}
-			v = v*10 + d
-		}
-		return v
-	}
-	year, month, day := digits(0, 4), digits(5, 2), digits(8, 2)
-	hour, minute, sec, ms := digits(11, 2), digits(14, 2), digits(17, 2), 0
+	h1, h2, m1, m2 := uint32(s[11]-'0'), uint32(s[12]-'0'), uint32(s[14]-'0'), uint32(s[15]-'0')
+	s1, s2, f1, f2, f3 := uint32(s[17]-'0'), uint32(s[18]-'0'), uint32(0), uint32(0), uint32(0)
 	if len(s) == 24 {
 		if s[19] != '.' {
 			return 0, false
 		}
-		ms = digits(20, 3)
+		f1, f2, f3 = uint32(s[20]-'0'), uint32(s[21]-'0'), uint32(s[22]-'0')
 	}
-	if bad != 0 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || sec > 59 {
+	// A digit plus 6 has no bit above the lowest four; everything else has.
+	bad := (h1 + 6) | (h2 + 6) | (m1 + 6) | (m2 + 6) | (s1 + 6) | (s2 + 6) | (f1 + 6) | (f2 + 6) | (f3 + 6)
+	hour, minute, sec := h1*10+h2, m1*10+m2, s1*10+s2
+	if bad > 15 || hour > 23 || minute > 59 || sec > 59 {
 		return 0, false
 	}
-	days := daysFromCivil(int64(year), int64(month), int64(day))
-	return Time(((days*24+int64(hour))*60+int64(minute))*60000 + int64(sec)*1000 + int64(ms)), true
+	ms := Time(hour*3600000 + minute*60000 + sec*1000 + f1*100 + f2*10 + f3)
+	// Times in a log come from few dates: the last of each day of the month is kept.
+	slot := &dates[(s[8]&3)<<4|s[9]&15]
+	if d := slot.Load(); d != nil && string(s[:10]) == d.text {
+		return d.start + ms, true
+	}
+	start, ok := parseDate(string(s[:10]))
+	if ok {
+		slot.Store(&date{string(s[:10]), start})
+	}
+	return start + ms, ok
+}
+
+// date is a date whose beginning is known.
+type date struct {
+	text  string
+	start Time
+}
+
+var dates [64]atomic.Pointer[date]
+
+// parseDate parses "2006-01-02", of ten bytes.
+func parseDate(s string) (start Time, ok bool) {
+	var bad uint32
+	year := pair(s[0], s[1], &bad)*100 + pair(s[2], s[3], &bad)
+	month, day := pair(s[5], s[6], &bad), pair(s[8], s[9], &bad)
+	if bad > 15 || s[4] != '-' || s[7] != '-' || month < 1 || month > 12 || day < 1 || day > int64(daysIn(int(year), int(month))) {
+		return 0, false
+	}
+	return Time(daysFromCivil(year, month, day) * 86400000), true
+}
+
+// pair returns the number that two digits are; bad gets a bit above the lowest four if one is no digit.
+func pair(a, b byte, bad *uint32) int64 {
+	x, y := uint32(a-'0'), uint32(b-'0')
+	*bad |= (x + 6) | (y + 6)
+	return int64(x*10 + y)
 }
 
 func daysIn(year, month int) int {
@@ -69,18 +95,14 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// daysFromCivil counts days since 1970-01-01 in the proleptic Gregorian calendar, from eras of 400 years whose year begins
-// in March.
+// daysFromCivil counts days since 1970-01-01 in the proleptic Gregorian calendar, in years that begin in March.
 func daysFromCivil(y, m, d int64) int64 {
 	if m <= 2 {
 		y--
 		m += 12
 	}
-	era := floorDiv(y, 400)
-	yearOfEra := y - era*400
 	dayOfYear := (153*(m-3)+2)/5 + d - 1
-	dayOfEra := yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear
-	return era*146097 + dayOfEra - 719468
+	return y*365 + floorDiv(y, 4) - floorDiv(y, 100) + floorDiv(y, 400) + dayOfYear - 719468
 }
 
 // civilFromDays is the inverse of daysFromCivil.
@@ -117,29 +139,43 @@ func (t Time) AppendRFC3339Seconds(dst []byte) []byte { return t.appendTo(dst, f
 func (t Time) appendTo(dst []byte, millis bool) []byte {
 	const day = 24 * 60 * 60 * 1000
 	days := floorDiv(int64(t), day)
-	ms := int64(t) - days*day
-	if t == math.MinInt64 { // days*day is below int64
-		ms = int64(t) - (days+1)*day + day
+	ms := uint32(int64(t) - days*day)
+	slot := &dayTexts[days&63]
+	d := slot.Load()
+	if d == nil || d.days != days {
+		d = &dayText{days, dateText(days)}
+		slot.Store(d)
 	}
+	dst = append(dst, d.text...)
+	sec, frac := ms/1000, ms%1000
+	hour, minute := sec/3600, sec/60%60
+	clock := [14]byte{
+		'T', byte('0' + hour/10), byte('0' + hour%10), ':', byte('0' + minute/10), byte('0' + minute%10),
+		':', byte('0' + sec%60/10), byte('0' + sec%10), '.', byte('0' + frac/100), byte('0' + frac/10%10), byte('0' + frac%10), 'Z',
+	}
+	if !millis {
+		clock[9] = 'Z'
+		return append(dst, clock[:10]...)
+	}
+	return append(dst, clock[:]...)
+}
+
+// dayText is a date as text.
+type dayText struct {
+	days int64 // since 1970-01-01
+	text string
+}
+
+// dayTexts keeps the texts of days that were written last.
+var dayTexts [64]atomic.Pointer[dayText]
+
+func dateText(days int64) string {
 	y, m, d := civilFromDays(days)
 	switch {
 	case y < 0:
-		dst = fmt.Appendf(dst, "-%04d", -y)
+		return fmt.Sprintf("-%04d-%02d-%02d", -y, m, d)
 	case y > 9999:
-		dst = fmt.Appendf(dst, "+%d", y)
-	default:
-		dst = two(two(dst, y/100), y%100)
+		return fmt.Sprintf("+%d-%02d-%02d", y, m, d)
 	}
-	dst = two(append(dst, '-'), m)
-	dst = two(append(dst, '-'), d)
-	dst = two(append(dst, 'T'), ms/3600000)
-	dst = two(append(dst, ':'), ms/60000%60)
-	dst = two(append(dst, ':'), ms/1000%60)
-	if millis {
-		dst = append(dst, '.', byte('0'+ms%1000/100))
-		dst = two(dst, ms%100)
-	}
-	return append(dst, 'Z')
+	return fmt.Sprintf("%04d-%02d-%02d", y, m, d)
 }
-
-func two(dst []byte, v int64) []byte { return append(dst, byte('0'+v/10), byte('0'+v%10)) }

@@ -175,3 +175,21 @@ func TestNoAllocations(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkParseRFC3339(b *testing.B) {
+	s := "2026-03-01T00:00:00.123Z"
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := event.ParseRFC3339(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAppendRFC3339(b *testing.B) {
+	var buf [32]byte
+	b.ReportAllocs()
+	for b.Loop() {
+		event.Time(1772323200123).AppendRFC3339Seconds(buf[:0])
+	}
+}

@@ -114,10 +114,11 @@ func appendLine(_ *levada.Ctx, dst []byte, kv levada.KV[string, hit]) []byte {
 	return append(dst, kv.Value.line...)
 }
 
-// lineTime returns the time of a line; one that is malformed has none.
+// lineTime returns the time that a line begins with.
 func lineTime(line string) (event.Time, bool) {
-	t, _, ok := parseLine(line)
-	return t, ok
+	stamp, _ := cut(line)
+	t, err := event.ParseRFC3339(stamp)
+	return t, err == nil
 }
 
 // Validate is called when the flags have been read.

@@ -53,6 +53,10 @@ func refCount(t *testing.T, path, by string, outOfOrder time.Duration) reference
 		r, ok := refParse(line)
 		if !ok {
 			ref.bad++
+			stamp, _, _ := strings.Cut(line, " ") // a bad line may have a good time
+			if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.After(latest) {
+				latest = at
+			}
 			continue
 		}
 		minute := r.at.UTC().Truncate(time.Minute)

@@ -12,7 +12,10 @@ var globalWindow = []event.Window{event.Global()}
 
 // Begin makes e that of an element fresh from a root.
 func (e *Elem) Begin(t event.Time) {
-	e.Time, e.Win, e.Pane = t, globalWindow, event.NoPane
+	e.Time, e.Pane = t, event.NoPane
+	if len(e.Win) != 1 || &e.Win[0] != &globalWindow[0] { // a comparison is cheaper than a write that the collector sees
+		e.Win = globalWindow
+	}
 }
 
 // CreateOp is a root that emits values, the i-th at times[i], or all at Min if times is nil, from one task and in order.
