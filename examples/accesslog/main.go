@@ -73,8 +73,8 @@ func build(p *levada.Pipeline, o options) error {
 func parse(s *levada.Setup, requests *levada.Out[request], bad *levada.Out[string]) levada.Process[string] {
 	malformed := s.Counter("bad")
 	return func(c *levada.Ctx, line string) error {
-		_, r, ok := parseLine(line)
-		if !ok {
+		var r request
+		if _, ok := r.parseLine(line); !ok {
 			malformed.Inc(1)
 			bad.Emit(c, line)
 			return nil

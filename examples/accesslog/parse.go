@@ -1,7 +1,7 @@
 package main
 
 import (
-	"math"
+	"strconv"
 	"strings"
 
 	"github.com/levadaflow/levada/event"
@@ -21,19 +21,17 @@ type hit struct {
 
 // parseLine parses "2026-03-01T00:00:00.123Z user04217 200 5321": four fields with single spaces between them, the first a
 // time in RFC 3339, the last digits of a number that int64 holds. ok is false for everything else.
-func parseLine(line string) (at event.Time, r request, ok bool) {
+func (r *request) parseLine(line string) (at event.Time, ok bool) {
 	stamp, rest := cut(line)
 	user, rest := cut(rest)
 	status, size := cut(rest)
-	if user == "" || status == "" {
-		return 0, request{}, false
-	}
 	bytes, ok := parseDigits(size)
-	if !ok {
-		return 0, request{}, false
+	if !ok || user == "" || status == "" {
+		return 0, false
 	}
 	at, err := event.ParseRFC3339(stamp)
-	return at, request{hit{line, bytes}, user, status}, err == nil
+	r.line, r.bytes, r.user, r.status = line, bytes, user, status
+	return at, err == nil
 }
 
 // cut cuts s at its first space, which goes. (For one byte it is faster than strings.Cut.)
@@ -46,12 +44,16 @@ func cut(s string) (before, after string) {
 
 // parseDigits parses a number without a sign.
 func parseDigits(s string) (n int64, ok bool) {
+	if len(s) > 18 { // it may be more than int64 holds
+		n, err := strconv.ParseUint(s, 10, 63)
+		return int64(n), err == nil
+	}
 	for _, c := range []byte(s) {
-		digit := int64(c) - '0'
-		if digit < 0 || digit > 9 || n > (math.MaxInt64-digit)/10 {
+		digit := c - '0'
+		if digit > 9 {
 			return 0, false
 		}
-		n = n*10 + digit
+		n = n*10 + int64(digit)
 	}
 	return n, s != ""
 }

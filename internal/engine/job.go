@@ -119,7 +119,7 @@ func (j *Job) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j.splits[s] = newCoordinator(splits)
+		j.splits[s] = newCoordinator(op, splits)
 		for _, sp := range splits {
 			j.total += sp.Size
 		}

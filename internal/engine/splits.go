@@ -13,13 +13,14 @@ type coordinator struct {
 	mu      sync.Mutex
 	ledger  *progress.Ledger
 	splits  []exec.Split
-	waiting []*task // have no split, and must be told when the watermark moves
-	tasks   []*task // of the source's stage
+	cut     func(exec.Split) (part, rest exec.Split, ok bool) // nil if splits are read whole
+	waiting []*task                                           // have no split, and must be told when the watermark moves
+	tasks   []*task                                           // of the source's stage
 	told    event.Time
 }
 
-func newCoordinator(splits []exec.Split) *coordinator {
-	c := &coordinator{ledger: progress.NewLedger(), splits: splits, told: event.Min}
+func newCoordinator(op *exec.RootOp, splits []exec.Split) *coordinator {
+	c := &coordinator{ledger: progress.NewLedger(), splits: splits, cut: op.Cut, told: event.Min}
 	for _, s := range splits {
 		c.ledger.Add(s.Name, s.Mark)
 	}
@@ -35,7 +36,18 @@ func (c *coordinator) Next(index int) (int, exec.Split, bool) {
 		c.waiting = append(c.waiting, c.tasks[index])
 		return 0, exec.Split{}, false
 	}
-	return id, c.splits[id], true
+	s := c.splits[id]
+	c.splits[id] = exec.Split{} // what is done needs no memory
+	if c.cut == nil {
+		return id, s, true
+	}
+	part, rest, ok := c.cut(s)
+	if !ok {
+		return id, s, true
+	}
+	c.ledger.AddRest(rest.Name, id)
+	c.splits = append(c.splits, rest)
+	return id, part, true
 }
 
 // Report implements [exec.Coordinator].

@@ -42,6 +42,8 @@ type RootOp struct {
 	Bind func(b *Binder, st *Inst, outs []any) RootTask
 	// List is set for sources that are read in splits; it is called once, before the start.
 	List func(ctx context.Context) ([]Split, error)
+	// Cut is that of [Source].
+	Cut func(s Split) (part, rest Split, ok bool)
 	// External says that elements come from outside of the engine (a script), so that standing still is no error.
 	External bool
 }

@@ -131,13 +131,16 @@ type Coordinator interface {
 type Source[T any] struct {
 	// List returns the splits in the order in which they are to be read. It is called once before the start.
 	List func(ctx context.Context) ([]Split, error)
+	// Cut takes a part off a split's front, if it is worth it: the part is read by the task that asks, the rest by the next.
+	// The rest is not before what the part has come to. It is nil for sources that are read whole.
+	Cut func(s Split) (part, rest Split, ok bool)
 	// Read emits all of a split. It returns early, without an error, when r.Emit says so, or when its context is done.
 	Read func(r *Reading[T], s Split) error
 }
 
 // Op returns the step.
 func (s Source[T]) Op() *RootOp {
-	return &RootOp{List: s.List, Bind: func(b *Binder, st *Inst, outs []any) RootTask {
+	return &RootOp{List: s.List, Cut: s.Cut, Bind: func(b *Binder, st *Inst, outs []any) RootTask {
 		return &Reading[T]{
 			st: st, read: s.Read, out: outs[0].(Sink[T]), splits: b.Splits(st.Step), current: -1,
 			records: b.Counter(st, "records"), bytes: b.Counter(st, "bytes"),

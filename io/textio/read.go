@@ -67,7 +67,7 @@ type InOrder struct {
 
 // Read emits the lines of files, each without its end, "\n" or "\r\n". A last line without an end counts; empty lines are
 // lines. A file that begins as gzip files do is decompressed, whatever its name, and so is standard input. Files are read
-// in parallel, a file by one task, in order.
+// in parallel: a big file that is not compressed by several tasks, in pieces from its front.
 //
 // A line shares its memory with those around it, up to 256 KiB or MaxLine: clone what you keep for long. The bytes of the
 // run's progress are those on the disk: of a compressed file, compressed ones.
@@ -82,7 +82,7 @@ func Read(p *levada.Pipeline, name string, files ReadFiles) levada.PCollection[s
 	if files.InOrder != nil {
 		r.behind = event.FloorMillis(files.InOrder.OutOfOrder)
 	}
-	return levada.RootOf[string](p, name, exec.Source[string]{List: r.list, Read: r.read}.Op(), false)
+	return levada.RootOf[string](p, name, exec.Source[string]{List: r.list, Cut: cutPiece, Read: r.read}.Op(), false)
 }
 
 // problems returns what is wrong.
@@ -172,7 +172,14 @@ func (r *reader) split(path string) (exec.Split, error) {
 		return exec.Split{}, err
 	}
 	defer f.Close()
-	s := exec.Split{Name: path, Mark: event.Min, Size: info.Size(), Value: path}
+	s := exec.Split{Name: path, Mark: event.Min, Size: info.Size()}
+	magic, err := begins(io.NewSectionReader(f, 0, info.Size()), gzipMagic)
+	if err != nil {
+		return s, fmt.Errorf("cannot read %s: %w", path, bare(err))
+	}
+	if string(magic) != gzipMagic {
+		s.Value = piece{0, info.Size()}
+	}
 	if r.InOrder == nil {
 		return s, nil
 	}
@@ -247,7 +254,12 @@ func (r *reader) read(out *exec.Reading[string], s exec.Split) error {
 		return err
 	}
 	defer f.Close()
-	b, err := newBlocks(s.Name, f, bufferSize(info.Size(), blockBytes), r.MaxLine)
+	var b *blocks
+	if p, ok := s.Value.(piece); ok {
+		b, err = r.pieceBlocks(s.Name, f, info.Size(), p)
+	} else {
+		b, err = newBlocks(s.Name, f, bufferSize(info.Size(), blockBytes), r.MaxLine)
+	}
 	if err != nil {
 		return err
 	}
