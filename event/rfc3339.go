@@ -21,6 +21,23 @@ func ParseRFC3339[S ~string | ~[]byte](s S) (Time, error) {
 	return Time(sec*1000 + int64(t.Nanosecond())/1e6), nil
 }
 
+// CutRFC3339 parses a time at the front of s, in the forms of [ParseRFC3339], that ends at the first space or with s. It returns what
+// comes after the space. ok is false if s does not begin with a time. Nothing is allocated for the form with three digits and
+// a Z, and nothing is kept.
+func CutRFC3339[S ~string | ~[]byte](s S) (t Time, rest S, ok bool) {
+	if len(s) > 24 && s[24] == ' ' {
+		if t, ok := parseFixed(s[:24]); ok {
+			return t, s[25:], true
+		}
+	}
+	end := 0
+	for end < len(s) && s[end] != ' ' {
+		end++
+	}
+	t, err := ParseRFC3339(s[:end])
+	return t, s[min(end+1, len(s)):], err == nil
+}
+
 // parseFixed parses "2006-01-02T15:04:05.000Z" and "2006-01-02T15:04:05Z"; ok is false for anything else.
 func parseFixed[S ~string | ~[]byte](s S) (t Time, ok bool) {
 	if len(s) != 24 && len(s) != 20 {

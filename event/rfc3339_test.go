@@ -193,3 +193,27 @@ func BenchmarkAppendRFC3339(b *testing.B) {
 		event.Time(1772323200123).AppendRFC3339Seconds(buf[:0])
 	}
 }
+
+func TestCutRFC3339(t *testing.T) {
+	for _, c := range []struct {
+		s, rest string
+		ok      bool
+	}{
+		{"1970-01-01T00:00:01.000Z a b", "a b", true}, {"1970-01-01T00:00:01Z a", "a", true}, {"1970-01-01T00:00:01Z", "", true},
+		{"1970-01-01T00:00:01.000Z", "", true}, {"1970-01-01T00:00:01.000Z ", "", true}, {"1970-01-01T01:00:01+01:00  x", " x", true},
+		{"1970-01-01T00:00:01.000000000Z x", "x", true}, {"", "", false}, {" 1970-01-01T00:00:01Z", "1970-01-01T00:00:01Z", false},
+		{"1970-01-01T00:00:01.000Y a", "a", false}, {"1970-01-01T00:00:01.000Za b", "b", false},
+	} {
+		at, rest, ok := event.CutRFC3339(c.s)
+		if rest != c.rest || ok != c.ok || ok && at != 1000 {
+			t.Errorf("%q: %v, %q, %v", c.s, at, rest, ok)
+		}
+		if at2, rest2, ok2 := event.CutRFC3339([]byte(c.s)); at2 != at || string(rest2) != rest || ok2 != ok {
+			t.Errorf("%q as bytes: %v, %q, %v", c.s, at2, rest2, ok2)
+		}
+	}
+	line := "2026-03-01T00:00:00.123Z user04217 200 5321"
+	if n := testing.AllocsPerRun(100, func() { event.CutRFC3339(line) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

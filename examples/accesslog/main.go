@@ -116,9 +116,8 @@ func appendLine(_ *levada.Ctx, dst []byte, kv levada.KV[string, hit]) []byte {
 
 // lineTime returns the time that a line begins with.
 func lineTime(line string) (event.Time, bool) {
-	stamp, _ := cut(line)
-	t, err := event.ParseRFC3339(stamp)
-	return t, err == nil
+	t, _, ok := event.CutRFC3339(line)
+	return t, ok
 }
 
 // Validate is called when the flags have been read.

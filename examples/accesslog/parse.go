@@ -22,16 +22,12 @@ type hit struct {
 // parseLine parses "2026-03-01T00:00:00.123Z user04217 200 5321": four fields with single spaces between them, the first a
 // time in RFC 3339, the last digits of a number that int64 holds. ok is false for everything else.
 func (r *request) parseLine(line string) (at event.Time, ok bool) {
-	stamp, rest := cut(line)
+	at, rest, timed := event.CutRFC3339(line)
 	user, rest := cut(rest)
 	status, size := cut(rest)
 	bytes, ok := parseDigits(size)
-	if !ok || user == "" || status == "" {
-		return 0, false
-	}
-	at, err := event.ParseRFC3339(stamp)
 	r.line, r.bytes, r.user, r.status = line, bytes, user, status
-	return at, err == nil
+	return at, timed && ok && user != "" && status != ""
 }
 
 // cut cuts s at its first space, which goes. (For one byte it is faster than strings.Cut.)

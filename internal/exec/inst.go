@@ -100,6 +100,7 @@ func (b *Bound) runHook(h Hook) {
 			e.Panicked(b.running(), nil, r)
 		}
 	}()
+	at, wins, info, nested := e.Time, e.Win, e.Pane, e.Nested
 	e.Enter(h.Inst)
 	e.Time, e.Win, e.Pane, e.Nested = event.Min, nil, event.NoPane, 0
 	if err := h.Run(e); err != nil {
@@ -108,6 +109,7 @@ func (b *Bound) runHook(h Hook) {
 	if e.Nested != 0 {
 		e.Fail(h.Inst, nil, ErrSwallowed)
 	}
+	e.Time, e.Win, e.Pane, e.Nested = at, wins, info, nested
 }
 
 // Current returns the element with which the stage began, nil if there is none at hand.

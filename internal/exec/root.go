@@ -12,10 +12,7 @@ var globalWindow = []event.Window{event.Global()}
 
 // Begin makes e that of an element fresh from a root.
 func (e *Elem) Begin(t event.Time) {
-	e.Time, e.Pane = t, event.NoPane
-	if len(e.Win) != 1 || &e.Win[0] != &globalWindow[0] { // a comparison is cheaper than a write that the collector sees
-		e.Win = globalWindow
-	}
+	e.Time, e.Win, e.Pane = t, globalWindow, event.NoPane
 }
 
 // CreateOp is a root that emits values, the i-th at times[i], or all at Min if times is nil, from one task and in order.
@@ -167,6 +164,7 @@ type Reading[T any] struct {
 // Start implements [RootTask].
 func (r *Reading[T]) Start(e *Elem, s Safe) {
 	r.e, r.safe = e, s
+	e.Begin(event.Min) // windows and pane stay as they are from here on
 	for e.Err == nil {
 		id, split, ok := r.splits.Next(e.Task)
 		if !ok {
@@ -192,7 +190,7 @@ func (r *Reading[T]) Start(e *Elem, s Safe) {
 func (r *Reading[T]) run(s Split) {
 	r.e.Enter(r.st)
 	if err := r.read(r, s); err != nil {
-		r.e.Begin(r.mark)
+		r.e.Time = r.mark
 		r.e.Fail(r.st, nil, err)
 	}
 }
@@ -221,14 +219,15 @@ func (r *Reading[T]) Advance(t event.Time) { r.mark = max(r.mark, min(t, event.M
 
 // Emit emits v at time t, and takes size bytes as read. It reports whether to go on.
 func (r *Reading[T]) Emit(v T, t event.Time, size int) bool {
-	r.e.Begin(t)
-	if err := t.Check(); err != nil {
-		r.e.Fail(r.st, v, err)
+	e := r.e
+	e.Time = t
+	if t < event.Min || t > event.Max {
+		e.Fail(r.st, v, t.Check())
 		return false
 	}
 	r.last = v
-	r.out(r.e, v)
-	r.e.Enter(r.st)
+	r.out(e, v)
+	e.Enter(r.st)
 	r.records.Inc(1)
 	r.bytes.Inc(int64(size))
 	return r.safe.Point()
