@@ -142,7 +142,7 @@ func runChecked(t *testing.T, build func(in levada.PCollection[[]byte])) error {
 	}
 	p := levada.New()
 	build(levada.Create(p, "in", []byte("a"), []byte("b")))
-	_, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1})
+	_, err := p.Run(t.Context(), levada.Embedded{Parallelism: 2})
 	return err
 }
 
@@ -180,7 +180,7 @@ func TestInvariantElementChanged(t *testing.T) {
 				return nil
 			}
 		})
-		levada.Reshuffle(out, "spread")
+		levada.Reshuffle(out, "spread") // at parallelism 1 nothing would be between the two
 	})
 	violated(t, err, "an element was changed after it had been emitted")
 }
