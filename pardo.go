@@ -322,28 +322,39 @@ func guard(e *exec.Elem, st *exec.Inst, f func()) {
 // processSink calls process for each of the element's windows.
 func processSink[I any](st *exec.Inst, process Process[I]) exec.Sink[I] {
 	c := &Ctx{st: st}
-	one := func(e *exec.Elem, v I) {
-		c := c
-		if invariants.Enabled {
-			c = &Ctx{st: st}
-			defer func() { c.over = true }()
-		}
-		c.e = e
-		e.Enter(st)
-		nested := e.Nested
-		err := process(c, v)
-		if err != nil {
-			e.Fail(st, v, err)
-		}
-		if e.Nested != nested {
-			e.Fail(st, v, exec.ErrSwallowed)
-		}
+	if invariants.Enabled {
+		process = mortal(st, process)
 	}
 	return func(e *exec.Elem, v I) {
-		if len(e.Win) == 1 {
-			one(e, v)
-			return
+		c.e = e
+		nested := e.Nested
+		all := e.Win
+		for i := range all {
+			if len(all) > 1 {
+				e.Win = all[i : i+1 : i+1]
+			}
+			e.Enter(st)
+			if err := process(c, v); err != nil {
+				e.Fail(st, v, err)
+			}
+			if e.Nested != nested {
+				e.Fail(st, v, exec.ErrSwallowed)
+			}
+			if e.Err != nil {
+				return
+			}
 		}
-		e.EachWindow(func() { one(e, v) })
+		if len(all) > 1 {
+			e.Win = all
+		}
+	}
+}
+
+// mortal gives each call a context of its own, which is over when the call has returned.
+func mortal[I any](st *exec.Inst, process Process[I]) Process[I] {
+	return func(c *Ctx, v I) error {
+		own := &Ctx{e: c.e, st: st}
+		defer func() { own.over = true }()
+		return process(own, v)
 	}
 }

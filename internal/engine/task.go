@@ -35,10 +35,10 @@ type task struct {
 	open     bool // messages were read that have not been settled
 	begun    bool // the steps know of it
 	since    time.Time
+	looked   time.Time // when the clock was read last
 	taken    int64 // messages read
 	elements int
 	batches  int
-	points   uint
 
 	finished bool // all its watermarks are at Max
 }
@@ -155,6 +155,7 @@ func (t *task) beginBundle() {
 	t.elements, t.batches = 0, 0
 	if !t.job.virtual {
 		t.since = t.job.clock.Now()
+		t.looked = t.since
 	}
 	t.bound.RunHooks(t.bound.OnBundleStart)
 	for _, c := range t.children {
@@ -271,23 +272,35 @@ func (t *task) checkFinished() {
 	t.job.unfinished.Add(-1)
 }
 
-// Point implements [exec.Safe].
-func (t *task) Point() bool {
-	t.elements++
-	t.points++
-	if t.bound.Elem.Err != nil {
-		return false
+// Points implements [exec.Safe].
+func (t *task) Points(n int) int {
+	t.elements += n
+	if t.elem.Err == nil && t.job.run.Stopped() {
+		t.elem.Err = exec.ErrStopped
 	}
-	if t.job.run.Stopped() {
-		t.bound.Elem.Err = exec.ErrStopped
-		return false
+	if t.elem.Err != nil {
+		return 0
 	}
-	limit := t.job.options.MaxBundle
-	if limit > 0 && t.elements >= limit || t.elements >= bundleBatches*exec.BatchSize ||
-		t.points%pointsPerLook == 0 && t.old() {
-		t.nextBundle()
+	limit := bundleBatches * exec.BatchSize
+	if t.job.options.MaxBundle > 0 {
+		limit = min(limit, t.job.options.MaxBundle)
 	}
-	return t.bound.Elem.Err == nil
+	next := pointsPerLook
+	old := false
+	if !t.job.virtual {
+		now := t.job.clock.Now()
+		old = now.Sub(t.since) >= bundleTime
+		if each := now.Sub(t.looked) / time.Duration(max(n, 1)); each > 0 { // so that slow code does not make bundles long
+			next = int(min(max(bundleTime/4/each, 1), pointsPerLook))
+		}
+		t.looked = now
+	}
+	if t.elements >= limit || old {
+		if t.nextBundle(); t.elem.Err != nil {
+			return 0
+		}
+	}
+	return min(next, limit-t.elements)
 }
 
 func (t *task) nextBundle() {

@@ -120,23 +120,6 @@ func Emit[T any](e *Elem, out Sink[T], v T, t event.Time) {
 	e.Time = old
 }
 
-// EachWindow calls f once for each of the element's windows, with just that one in e.Win.
-func (e *Elem) EachWindow(f func()) {
-	if len(e.Win) == 1 {
-		f()
-		return
-	}
-	all := e.Win
-	for i := range all {
-		if e.Err != nil {
-			break
-		}
-		e.Win = all[i : i+1 : i+1]
-		f()
-	}
-	e.Win = all
-}
-
 // Enter notes that code of st runs from now on: before a user's function, and again after elements have been emitted from it.
 // It is how a panic, or a run that hangs, gets the name of its step without a deferred call per element.
 func (e *Elem) Enter(st *Inst) { e.at.set(st.mark) }

@@ -80,38 +80,6 @@ func TestEmitRestores(t *testing.T) {
 	}
 }
 
-// TestEachWindow shows that a function sees one window after the other, that a failure ends that, and that the element has all
-// its windows afterwards.
-func TestEachWindow(t *testing.T) {
-	all := []event.Window{{Start: 0, End: 10}, {Start: 5, End: 15}, event.Global()}
-	for n := 1; n <= len(all); n++ {
-		for failAt := 0; failAt <= n; failAt++ { // n: never
-			e := &Elem{Run: &Run{}, Win: slices.Clone(all[:n])}
-			var seen []event.Window
-			e.EachWindow(func() {
-				if len(e.Win) != 1 {
-					t.Fatalf("called with %v", e.Win)
-				}
-				e.Win = append(e.Win, event.Window{Start: 77, End: 78})[:1] // must not write over the next
-				if len(seen) == failAt {
-					e.Fail(testInst(), "v", errors.New("boom"))
-				}
-				seen = append(seen, e.Win[0])
-			})
-			if n > 1 && !slices.Equal(e.Win, all[:n]) || e.Win[0] != all[0] {
-				t.Errorf("%d windows, fails at %d: afterwards %v", n, failAt, e.Win)
-			}
-			if want := all[:min(n, failAt+1)]; !slices.Equal(seen, want) {
-				t.Errorf("%d windows, fails at %d: seen %v, want %v", n, failAt, seen, want)
-			}
-			var f *Failure
-			if errors.As(e.Err, &f) && f.Window != all[failAt].String() {
-				t.Errorf("failure %d is in window %s", failAt, f.Window)
-			}
-		}
-	}
-}
-
 // TestFailure shows that the first failure of a bundle stays, with its place, and that big elements are cut.
 func TestFailure(t *testing.T) {
 	first := errors.New("first")

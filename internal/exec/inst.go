@@ -261,8 +261,9 @@ type RootTask interface {
 
 // Safe is how a root that runs for long meets the engine between two elements.
 type Safe interface {
-	// Point is called after each element. It may end the bundle; if it returns false, the root must return.
-	Point() bool
+	// Points is called after n more elements. It may end the bundle. It returns after how many elements it is to be called again,
+	// at least 1, or 0 if the root must return.
+	Points(n int) int
 	// Block runs f, which may wait, after what is unflushed has been flushed.
 	Block(f func(ctx context.Context) error) error
 }

@@ -41,7 +41,7 @@ func (c *create[T]) Start(e *Elem, s Safe) {
 			c.at = i
 			e.Begin(t)
 			c.out(e, v)
-			if !s.Point() {
+			if s.Points(1) == 0 {
 				return
 			}
 		}
@@ -158,6 +158,7 @@ type Reading[T any] struct {
 	name           string // of the split
 	last           T      // the element at hand
 	done           []int  // ended, not yet flushed
+	since, next    int    // elements since the engine was met last, and when it is to be met again
 	records, bytes *Counter
 }
 
@@ -180,7 +181,7 @@ func (r *Reading[T]) Start(e *Elem, s Safe) {
 		}
 		r.done = append(r.done, id)
 		r.current = -1
-		if !s.Point() {
+		if !r.point() {
 			return
 		}
 	}
@@ -230,8 +231,24 @@ func (r *Reading[T]) Emit(v T, t event.Time, size int) bool {
 	e.Enter(r.st)
 	r.records.Inc(1)
 	r.bytes.Inc(int64(size))
-	return r.safe.Point()
+	r.since++
+	if r.since < r.next {
+		if e.Err == nil && !e.Run.Stopped() {
+			return true
+		}
+	}
+	return r.point()
+}
+
+// point meets the engine.
+func (r *Reading[T]) point() bool {
+	r.next = r.safe.Points(r.since)
+	r.since = 0
+	return r.next > 0
 }
 
 // Block runs f, which may wait for the outside, after all that was emitted has been sent on. f's context ends with the run.
-func (r *Reading[T]) Block(f func(ctx context.Context) error) error { return r.safe.Block(f) }
+func (r *Reading[T]) Block(f func(ctx context.Context) error) error {
+	r.next = 0
+	return r.safe.Block(f)
+}
