@@ -68,9 +68,10 @@ func (f FixedWindows) Assign(dst []event.Window, t event.Time) []event.Window {
 	return append(dst, event.Window{Start: start, End: capped(start, size)})
 }
 
-// Grid returns size and offset in milliseconds.
-func (f FixedWindows) Grid() (size, offset event.Time) {
-	return event.Time(f.size / time.Millisecond), event.Time(f.offset / time.Millisecond)
+// Grid returns size, period and offset in milliseconds: the period is the size.
+func (f FixedWindows) Grid() (size, period, offset event.Time) {
+	size = event.Time(f.size / time.Millisecond)
+	return size, size, event.Time(f.offset / time.Millisecond)
 }
 
 // Merging implements [Fn]: false.
@@ -128,6 +129,11 @@ func (s SlidingWindows) Assign(dst []event.Window, t event.Time) []event.Window 
 		dst = append(dst, event.Window{Start: start, End: capped(start, size)})
 	}
 	return dst
+}
+
+// Grid returns size, period and offset in milliseconds.
+func (s SlidingWindows) Grid() (size, period, offset event.Time) {
+	return event.Time(s.size / time.Millisecond), event.Time(s.period / time.Millisecond), event.Time(s.offset / time.Millisecond)
 }
 
 // Merging implements [Fn]: false.

@@ -36,7 +36,7 @@ type task struct {
 	begun    bool // the steps know of it
 	since    time.Time
 	looked   time.Time // when the clock was read last
-	taken    int64 // messages read
+	taken    int64     // messages read
 	elements int
 	batches  int
 

@@ -20,8 +20,7 @@ type fast[K comparable, V, A, R any] struct {
 	in          event.Time
 	wins        []*fastWindow[K, A] // by end, then start and label
 	last        *fastWindow[K, A]   // the one that was used last, of a grid
-	size        event.Time          // of the grid; 0 if elements bring their windows
-	offset      event.Time
+	grid        *slicer             // nil if elements bring their windows
 	pool        store.Pool[K, A]
 	one         [1]event.Window
 	at          fastCursor[K, V, A]
@@ -50,7 +49,7 @@ func newFast[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *Ins
 		droppedLate: b.Counter(st, DroppedLate),
 	}
 	if from := b.lazy(st.Step); from != nil {
-		t.size, t.offset = g.Lazy.Grid()
+		t.grid = new(newSlicer(g.Lazy))
 		t.noWindow = b.counterOf(from, NoWindow)
 	}
 	st.Hold = t.hold
@@ -89,7 +88,7 @@ func (t *fast[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 		for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
 			t.at.i = i
 			b.check(t.st, t.g.Sum, i)
-			if t.size > 0 {
+			if t.grid != nil {
 				e.Time = b.Times[i]
 			} else {
 				b.load(e, i)
@@ -122,8 +121,8 @@ func (t *fast[K, V, A, R]) Direct() any {
 
 // place implements [placer].
 func (t *fast[K, V, A, R]) place(e *Elem, st *Inst) {
-	if st == t.st && t.size > 0 && t.at.s == nil {
-		e.Win = []event.Window{gridWindow(e.Time, t.size, t.offset)}
+	if st == t.st && t.grid != nil && t.at.s == nil {
+		e.Win = []event.Window{t.grid.slice(e.Time)}
 	}
 }
 
@@ -138,7 +137,7 @@ func (e *Elem) stopped() bool {
 
 // add takes an element into its windows.
 func (t *fast[K, V, A, R]) add(e *Elem, hash uint64, k K, v V) {
-	if t.size == 0 {
+	if t.grid == nil {
 		t.addEach(e, hash, k, v)
 		return
 	}
@@ -157,7 +156,7 @@ func (t *fast[K, V, A, R]) find(e *Elem, k K, v V) *fastWindow[K, A] {
 		t.noWindow.Inc(1)
 		return nil
 	}
-	w := gridWindow(e.Time, t.size, t.offset)
+	w := t.grid.slice(e.Time)
 	if t.g.Panes.Expired(w, t.in) {
 		t.one[0] = w
 		wins := e.Win
@@ -276,6 +275,24 @@ func (t *fast[K, V, A, R]) fire(e *Elem, w *fastWindow[K, A], p event.Pane) {
 	})
 	t.at.s = nil
 	e.Time, e.Win, e.Pane = at, wins, info
+}
+
+// sliced reports whether windows overlap and may be put together from slices: where no window has a second pane.
+func (g *Group[K, V, A, R]) sliced(b *Binder) bool {
+	if g.Lazy == nil || !g.Combines || g.Panes.LatenessMillis > 0 || !g.fast(b) {
+		return false
+	}
+	s := newSlicer(g.Lazy)
+	return s.overlapping()
+}
+
+// lazily reports whether the grouping can find the windows by itself.
+func (g *Group[K, V, A, R]) lazily() bool {
+	if g.Lazy == nil || !g.fast(&Binder{}) {
+		return false
+	}
+	s := newSlicer(g.Lazy)
+	return s.period == s.size || g.sliced(&Binder{})
 }
 
 // fast reports whether the fast table may serve the grouping.

@@ -32,13 +32,16 @@ func (g Group[K, V, A, R]) Op() *HeadOp {
 			return newPair(w.push), w
 		},
 		Reader: func(b *Binder, st *Inst, outs []any) Reader {
-			if g.fast(b) {
+			switch {
+			case g.sliced(b) && b.lazy(st.Step) != nil:
+				return newSliding(&g, b, st, outs)
+			case g.fast(b):
 				return newFast(&g, b, st, outs)
 			}
 			return newTable(&g, b, st, outs)
 		},
 	}
-	if g.fast(&Binder{}) {
+	if g.lazily() {
 		op.Lazy = g.Lazy
 	}
 	return op

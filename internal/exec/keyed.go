@@ -165,8 +165,8 @@ func (w *keyedWriter[K, V, A, R]) take(e *Elem, to int) *keyedBatch[K, V] {
 // place implements [placer].
 func (w *keyedWriter[K, V, A, R]) place(e *Elem, st *Inst) {
 	if st == w.head && w.bare {
-		size, offset := w.g.Lazy.Grid()
-		e.Win = []event.Window{gridWindow(e.Time, size, offset)}
+		s := newSlicer(w.g.Lazy)
+		e.Win = []event.Window{s.slice(e.Time)}
 	}
 }
 

@@ -6,21 +6,57 @@ import (
 	"github.com/levadaflow/levada/window"
 )
 
-// Grid are window functions whose windows follow from the time alone, one for each: a table finds them by itself.
+// Grid are window functions whose windows follow from the time alone, and are all of one size: a table finds them by itself.
 type Grid interface {
 	window.Fn
-	// Grid returns size and offset in milliseconds.
-	Grid() (size, offset event.Time)
+	// Grid returns size, period and offset in milliseconds. The period is the size if windows do not overlap.
+	Grid() (size, period, offset event.Time)
 }
 
-// gridWindow returns the window of t, which is not after event.EndOfGlobal.
-func gridWindow(t, size, offset event.Time) event.Window {
-	r := (t - offset) % size
-	if r < 0 {
-		r += size
+// slicer cuts time into the largest pieces that no window begins or ends in. If windows do not overlap these are the windows.
+type slicer struct {
+	size, period, offset event.Time
+	rest                 event.Time // of size, in periods: where windows end
+}
+
+func newSlicer(g Grid) slicer {
+	s := slicer{}
+	s.size, s.period, s.offset = g.Grid()
+	s.rest = s.size % s.period
+	return s
+}
+
+// overlapping reports whether an element is in several windows.
+func (s *slicer) overlapping() bool { return s.period < s.size }
+
+// slice returns the slice of t, which is not after event.EndOfGlobal.
+func (s *slicer) slice(t event.Time) event.Window {
+	start := floor(t, s.period, s.offset)
+	end := start + s.period
+	if s.rest > 0 {
+		b := floor(t, s.period, s.offset+s.rest)
+		start, end = max(start, b), min(end, b+s.period)
 	}
-	start := t - r
-	return event.Window{Start: start, End: min(start+size, event.EndOfGlobal+1)}
+	return event.Window{Start: start, End: min(end, event.EndOfGlobal+1)}
+}
+
+// window returns the window that begins at start.
+func (s *slicer) window(start event.Time) event.Window {
+	return event.Window{Start: start, End: min(start+s.size, event.EndOfGlobal+1)}
+}
+
+// first returns the start of the first window that contains the slice.
+func (s *slicer) first(slice event.Window) event.Time {
+	return floor(slice.End-1-s.size, s.period, s.offset) + s.period
+}
+
+// floor returns the greatest start <= t of a grid of starts offset + n*step.
+func floor(t, step, offset event.Time) event.Time {
+	r := (t - offset) % step
+	if r < 0 {
+		r += step
+	}
+	return t - r
 }
 
 // lazy returns the window step whose windows the grouping step head computes by itself, nil if there is none: between the two

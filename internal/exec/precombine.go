@@ -23,14 +23,14 @@ type precombiner[K comparable, V, A, R any] struct {
 	last    int // the window that was used last
 	entries int
 	pool    store.Pool[K, A]
-	tries   int // lookups in this sample
-	fresh   int // of these, the ones that made an entry
-	off     int // samples to wait before one is taken; 0 if it is on
-	size    event.Time
-	offset  event.Time
+	tries   int               // lookups in this sample
+	fresh   int               // of these, the ones that made an entry
+	off     int               // samples to wait before one is taken; 0 if it is on
+	grid    *slicer           // nil if elements bring their windows
 	open    []*accBatch[K, A] // by receiver
 }
 
+// preWindow is a window, or a slice of several.
 type preWindow[K comparable, A any] struct {
 	w event.Window
 	t *store.Table[K, A]
@@ -39,7 +39,7 @@ type preWindow[K comparable, A any] struct {
 func newPrecombiner[K comparable, V, A, R any](w *keyedWriter[K, V, A, R]) *precombiner[K, V, A, R] {
 	p := &precombiner[K, V, A, R]{w: w, open: make([]*accBatch[K, A], len(w.open))}
 	if w.bare {
-		p.size, p.offset = w.g.Lazy.Grid()
+		p.grid = new(newSlicer(w.g.Lazy))
 	}
 	return p
 }
@@ -93,11 +93,14 @@ func (p *precombiner[K, V, A, R]) table(e *Elem) *store.Table[K, A] {
 	}
 	var w event.Window
 	switch {
-	case p.size > 0:
+	case p.grid != nil:
 		if e.Time > event.EndOfGlobal {
 			return nil
 		}
-		w = gridWindow(e.Time, p.size, p.offset)
+		w = p.grid.slice(e.Time)
+		if p.grid.overlapping() && w.Start < p.w.out.Mark() {
+			return nil
+		}
 	case len(e.Win) == 1:
 		w = e.Win[0]
 	default:
@@ -113,7 +116,7 @@ func (p *precombiner[K, V, A, R]) table(e *Elem) *store.Table[K, A] {
 }
 
 func (p *precombiner[K, V, A, R]) in(w *event.Window, e *Elem) bool {
-	if p.size > 0 {
+	if p.grid != nil {
 		return w.Start <= e.Time && e.Time < w.End
 	}
 	return len(e.Win) == 1 && e.Win[0] == *w
