@@ -16,6 +16,7 @@ type Ctx struct {
 	e    *exec.Elem
 	st   *exec.Inst
 	over bool // with the invariants on: the call has returned
+	_    exec.Apart
 }
 
 func (c *Ctx) elem() *exec.Elem {

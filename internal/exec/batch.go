@@ -92,6 +92,7 @@ type writer[T any] struct {
 	open  []*Batch[T] // by receiver; nil if there is none
 	route func(e *Elem) int
 	sum   func(T) uint64 // nil unless the invariants are on
+	_     Apart
 }
 
 func (w *writer[T]) push(e *Elem, v T) {

@@ -25,7 +25,12 @@ type Elem struct {
 	// called, that code has recovered a panic of a step behind it: what was being emitted is lost.
 	Nested int
 	at     mark
+	_      Apart
 }
+
+// Apart keeps what one task writes for each element from sharing a cache line with what another writes: it is the last field of
+// such structs, which are made for all tasks one after the other.
+type Apart [128]byte
 
 // Run is what all tasks of a run share.
 type Run struct {

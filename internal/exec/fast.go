@@ -26,6 +26,7 @@ type fast[K comparable, V, A, R any] struct {
 	at          fastCursor[K, V, A]
 	droppedLate *Counter
 	noWindow    *Counter // of the window step, if there is a grid
+	_           Apart
 }
 
 // fastCursor is the element or key at hand.

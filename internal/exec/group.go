@@ -101,6 +101,7 @@ type table[K comparable, V, A, R any] struct {
 	at          *keyedBatch[K, V]
 	i           int         // the element of it at hand
 	firing      *open[K, A] // whose time has come
+	_           Apart
 }
 
 // keyed is a key with its open windows.

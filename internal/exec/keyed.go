@@ -94,6 +94,7 @@ type keyedWriter[K comparable, V, A, R any] struct {
 	bare bool                // the table finds windows by itself: they are not sent
 	head *Inst               // the grouping step
 	pre  *precombiner[K, V, A, R]
+	_    Apart
 }
 
 func newKeyedWriter[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, head *graph.Step, out Output) *keyedWriter[K, V, A, R] {

@@ -51,6 +51,7 @@ func (m *Metrics) metric(step, name string, distribution bool) *Metric {
 type Counter struct {
 	n     int64
 	total *Metric
+	_     Apart
 }
 
 // Inc adds n.
@@ -67,6 +68,7 @@ func (c *Counter) publish() {
 type Distribution struct {
 	v     Value
 	total *Metric
+	_     Apart
 }
 
 // Update takes one value.

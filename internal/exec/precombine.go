@@ -28,6 +28,7 @@ type precombiner[K comparable, V, A, R any] struct {
 	off     int               // samples to wait before one is taken; 0 if it is on
 	grid    *slicer           // nil if elements bring their windows
 	open    []*accBatch[K, A] // by receiver
+	_       Apart
 }
 
 // preWindow is a window, or a slice of several.

@@ -160,6 +160,7 @@ type Reading[T any] struct {
 	done           []int  // ended, not yet flushed
 	since, next    int    // elements since the engine was met last, and when it is to be met again
 	records, bytes *Counter
+	_              Apart
 }
 
 // Start implements [RootTask].
