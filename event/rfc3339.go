@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -10,8 +11,10 @@ import (
 // floored to the millisecond. The form with exactly three digits and a Z is parsed without allocation and without the time
 // package. s may be a string or bytes; nothing of it is kept.
 func ParseRFC3339[S ~string | ~[]byte](s S) (Time, error) {
-	if t, ok := parseFixed(s); ok {
-		return t, nil
+	if len(s) == 24 || len(s) == 20 {
+		if t, ok := parseFixed(string(s)); ok {
+			return t, nil
+		}
 	}
 	t, err := time.Parse(time.RFC3339Nano, string(s))
 	if err != nil {
@@ -26,7 +29,7 @@ func ParseRFC3339[S ~string | ~[]byte](s S) (Time, error) {
 // a Z, and nothing is kept.
 func CutRFC3339[S ~string | ~[]byte](s S) (t Time, rest S, ok bool) {
 	if len(s) > 24 && s[24] == ' ' {
-		if t, ok := parseFixed(s[:24]); ok {
+		if t, ok := parseFixed(string(s[:24])); ok {
 			return t, s[25:], true
 		}
 	}
@@ -39,7 +42,7 @@ func CutRFC3339[S ~string | ~[]byte](s S) (t Time, rest S, ok bool) {
 }
 
 // parseFixed parses "2006-01-02T15:04:05.000Z" and "2006-01-02T15:04:05Z"; ok is false for anything else.
-func parseFixed[S ~string | ~[]byte](s S) (t Time, ok bool) {
+func parseFixed(s string) (t Time, ok bool) {
 	if len(s) != 24 && len(s) != 20 {
 		return 0, false
 	}
@@ -63,12 +66,12 @@ func parseFixed[S ~string | ~[]byte](s S) (t Time, ok bool) {
 	ms := Time(hour*3600000 + minute*60000 + sec*1000 + f1*100 + f2*10 + f3)
 	// Times in a log come from few dates: the last of each day of the month is kept.
 	slot := &dates[(s[8]&3)<<4|s[9]&15]
-	if d := slot.Load(); d != nil && string(s[:10]) == d.text {
+	if d := slot.Load(); d != nil && s[:10] == d.text {
 		return d.start + ms, true
 	}
-	start, ok := parseDate(string(s[:10]))
+	start, ok := parseDate(s[:10])
 	if ok {
-		slot.Store(&date{string(s[:10]), start})
+		slot.Store(&date{strings.Clone(s[:10]), start})
 	}
 	return start + ms, ok
 }

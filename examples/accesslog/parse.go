@@ -2,7 +2,6 @@ package main
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/levadaflow/levada/event"
 )
@@ -30,10 +29,12 @@ func (r *request) parseLine(line string) (at event.Time, ok bool) {
 	return at, timed && ok && user != "" && status != ""
 }
 
-// cut cuts s at its first space, which goes. (For one byte it is faster than strings.Cut.)
+// cut cuts s at its first space, which goes. (Fields are short: this is faster than strings.Cut.)
 func cut(s string) (before, after string) {
-	if i := strings.IndexByte(s, ' '); i >= 0 {
-		return s[:i], s[i+1:]
+	for i := range len(s) {
+		if s[i] == ' ' {
+			return s[:i], s[i+1:]
+		}
 	}
 	return s, ""
 }

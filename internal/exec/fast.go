@@ -33,7 +33,7 @@ type fast[K comparable, V, A, R any] struct {
 type fastCursor[K comparable, V, A any] struct {
 	b *keyedBatch[K, V]
 	p *accBatch[K, A]
-	s *store.Slab[K, A]
+	s *store.Entry[K, A]
 	i int
 }
 
@@ -71,7 +71,7 @@ func (t *fast[K, V, A, R]) hold() (string, event.Time, bool) {
 func (t *fast[K, V, A, R]) Current() any {
 	switch c := &t.at; {
 	case c.s != nil:
-		return c.s.Keys[c.i]
+		return c.s.Key
 	case c.b != nil && c.i < c.b.Len():
 		return c.b.kv(c.i)
 	case c.p != nil && c.i < c.p.Len():
@@ -101,12 +101,12 @@ func (t *fast[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 		w := t.open(b.w) // it has not ended: the sender has made sure
 		for i := from; i < to && !e.stopped(); i++ {
 			t.at.i = i
-			s, at, fresh := w.t.At(b.hash[i], b.keys[i])
+			x, fresh := w.t.At(b.hash[i], b.keys[i])
 			if fresh {
-				s.Vals[at] = b.accs[i]
+				x.Val = b.accs[i]
 				continue
 			}
-			t.g.Fn.Merge(&s.Vals[at], b.accs[i])
+			t.g.Fn.Merge(&x.Val, b.accs[i])
 		}
 	}
 	t.at = fastCursor[K, V, A]{}
@@ -206,26 +206,27 @@ func (t *fast[K, V, A, R]) open(w event.Window) *fastWindow[K, A] {
 
 // addTo takes an element into one window. After the window's end its pane comes out at once.
 func (t *fast[K, V, A, R]) addTo(e *Elem, w *fastWindow[K, A], hash uint64, k K, v V) {
-	s, i, fresh := w.t.At(hash, k)
+	x, fresh := w.t.At(hash, k)
 	if fresh {
-		s.Vals[i] = t.g.Fn.Zero()
+		x.Val = t.g.Fn.Zero()
 	}
-	t.g.Fn.Add(&s.Vals[i], v)
+	t.g.Fn.Add(&x.Val, v)
 	if w.ended {
 		at, wins, info := e.Time, e.Win, e.Pane
-		t.emit(e, w, s, i, event.Pane{Timing: event.Late, Index: int64(s.Panes[i]), OnTimeIndex: int64(s.Panes[i]), First: s.Panes[i] == 0})
+		n := int64(x.Panes)
+		t.emit(e, w, x, event.Pane{Timing: event.Late, Index: n, OnTimeIndex: n, First: n == 0})
 		e.Time, e.Win, e.Pane = at, wins, info
 	}
 }
 
 // emit gives out a pane of one key.
-func (t *fast[K, V, A, R]) emit(e *Elem, w *fastWindow[K, A], s *store.Slab[K, A], i int, p event.Pane) {
+func (t *fast[K, V, A, R]) emit(e *Elem, w *fastWindow[K, A], x *store.Entry[K, A], p event.Pane) {
 	t.one[0] = w.w
 	e.Time, e.Win, e.Pane = w.w.Last(), t.one[:], p
-	t.out(e, s.Keys[i], t.g.Fn.Result(s.Vals[i]))
+	t.out(e, x.Key, t.g.Fn.Result(x.Val))
 	e.Enter(t.st)
-	if s.Panes[i]++; !t.g.Panes.Accumulating {
-		s.Vals[i] = t.g.Fn.Zero()
+	if x.Panes++; !t.g.Panes.Accumulating {
+		x.Val = t.g.Fn.Zero()
 	}
 }
 
@@ -263,16 +264,16 @@ func (t *fast[K, V, A, R]) fire(e *Elem, w *fastWindow[K, A], p event.Pane) {
 	t.one[0] = w.w
 	e.Time, e.Win, e.Pane = w.w.Last(), t.one[:], p
 	keep := !p.Last
-	w.t.Each(func(s *store.Slab[K, A], i int, _ uint64) bool {
-		t.at.s, t.at.i = s, i
-		t.out(e, s.Keys[i], t.g.Fn.Result(s.Vals[i]))
+	w.t.Each(func(x *store.Entry[K, A], _ uint64) bool {
+		t.at.s = x
+		t.out(e, x.Key, t.g.Fn.Result(x.Val))
 		e.Enter(t.st)
 		if keep {
-			if s.Panes[i]++; !t.g.Panes.Accumulating {
-				s.Vals[i] = t.g.Fn.Zero()
+			if x.Panes++; !t.g.Panes.Accumulating {
+				x.Val = t.g.Fn.Zero()
 			}
 		}
-		return e.Err == nil && (i != 0 || !e.stopped())
+		return e.Err == nil && !e.stopped()
 	})
 	t.at.s = nil
 	e.Time, e.Win, e.Pane = at, wins, info

@@ -26,6 +26,7 @@ type precombiner[K comparable, V, A, R any] struct {
 	tries   int               // lookups in this sample
 	fresh   int               // of these, the ones that made an entry
 	off     int               // samples to wait before one is taken; 0 if it is on
+	trial   bool              // this sample is taken to see whether it would pay again
 	grid    *slicer           // nil if elements bring their windows
 	open    []*accBatch[K, A] // by receiver
 	_       Apart
@@ -58,13 +59,13 @@ func (p *precombiner[K, V, A, R]) take(e *Elem, hash uint64, k K, v V) bool {
 		return false
 	}
 	e.Enter(p.w.head)
-	s, i, fresh := t.At(hash, k)
+	x, fresh := t.At(hash, k)
 	if fresh {
 		p.fresh++
 		p.entries++
-		s.Vals[i] = p.w.g.Fn.Zero()
+		x.Val = p.w.g.Fn.Zero()
 	}
-	p.w.g.Fn.Add(&s.Vals[i], v)
+	p.w.g.Fn.Add(&x.Val, v)
 	if p.entries >= preLimit {
 		p.flush(e)
 	}
@@ -73,10 +74,18 @@ func (p *precombiner[K, V, A, R]) take(e *Elem, hash uint64, k K, v V) bool {
 
 // decide looks at a sample that is full.
 func (p *precombiner[K, V, A, R]) decide() {
-	if p.off > 0 {
+	rate, least := 1-float64(p.fresh)/float64(p.tries), preOff
+	if p.trial {
+		least = preOn
+	}
+	switch {
+	case p.off > 0:
 		p.off--
-	} else if rate := 1 - float64(p.fresh)/float64(p.tries); rate < preOff {
-		p.off = preRetry
+		p.trial = p.off == 0
+	case rate < least:
+		p.off, p.trial = preRetry, false
+	default:
+		p.trial = false
 	}
 	p.tries, p.fresh = 0, 0
 }
@@ -127,7 +136,7 @@ func (p *precombiner[K, V, A, R]) in(w *event.Window, e *Elem) bool {
 func (p *precombiner[K, V, A, R]) flush(e *Elem) {
 	for i := range p.wins {
 		x := &p.wins[i]
-		x.t.Each(func(s *store.Slab[K, A], i int, hash uint64) bool {
+		x.t.Each(func(s *store.Entry[K, A], hash uint64) bool {
 			to := p.w.receiver(hash)
 			b := p.open[to]
 			if b == nil {
@@ -136,8 +145,8 @@ func (p *precombiner[K, V, A, R]) flush(e *Elem) {
 				}
 			}
 			b.hash = append(b.hash, hash)
-			b.keys = append(b.keys, s.Keys[i])
-			b.accs = append(b.accs, s.Vals[i])
+			b.keys = append(b.keys, s.Key)
+			b.accs = append(b.accs, s.Val)
 			if len(b.keys) >= BatchSize {
 				p.open[to] = nil
 				p.w.out.Send(to, b)

@@ -132,12 +132,12 @@ func (t *sliding[K, V, A, R]) assemble(w event.Window) *fastWindow[K, A] {
 		if slice.w.Start >= w.End {
 			break
 		}
-		slice.t.Each(func(s *store.Slab[K, A], i int, hash uint64) bool {
-			to, at, fresh := whole.t.At(hash, s.Keys[i])
+		slice.t.Each(func(x *store.Entry[K, A], hash uint64) bool {
+			to, fresh := whole.t.At(hash, x.Key)
 			if fresh {
-				to.Vals[at] = t.g.Fn.Zero()
+				to.Val = t.g.Fn.Zero()
 			}
-			t.g.Fn.Merge(&to.Vals[at], s.Vals[i])
+			t.g.Fn.Merge(&to.Val, x.Val)
 			return true
 		})
 	}

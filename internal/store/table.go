@@ -3,14 +3,19 @@ package store
 // SlabSize is the number of entries in a slab.
 const SlabSize = 256
 
-// Slab is the memory of SlabSize entries, in columns.
+// Entry is what is known of a key.
+type Entry[K comparable, A any] struct {
+	Key   K
+	Val   A
+	Panes uint32 // how many panes its window has fired
+}
+
+// Slab is the memory of SlabSize entries. What a look-up needs lies together.
 type Slab[K comparable, A any] struct {
 	// Epoch is the snapshot that the slab was last written in.
-	Epoch uint32
-	Keys  [SlabSize]K
-	Vals  [SlabSize]A
-	Panes [SlabSize]uint32 // of each key: how many panes its window has fired
-	hash  [SlabSize]uint64
+	Epoch   uint32
+	entries [SlabSize]Entry[K, A]
+	hash    [SlabSize]uint64
 }
 
 // Table is a hash table from keys to accumulators. Its hashes come from outside. The zero value is not ready: see [NewTable].
@@ -50,9 +55,10 @@ func NewTable[K comparable, A any](clone func(K) K, pool *Pool[K, A]) *Table[K, 
 // Len returns the number of entries.
 func (t *Table[K, A]) Len() int { return t.n }
 
-// At returns the slab and the place in it of the key with this hash; fresh says that it was inserted now, with the zero value
-// of A. The top ten bits of a hash are the same for many keys of a table, so the low ones choose the place.
-func (t *Table[K, A]) At(hash uint64, key K) (s *Slab[K, A], i int, fresh bool) {
+// At returns the entry of the key with this hash, which stays where it is until the table is reset; fresh says that it was
+// inserted now, with the zero value of A. The top ten bits of a hash are the same for many keys of a table, so the low ones
+// choose the place.
+func (t *Table[K, A]) At(hash uint64, key K) (e *Entry[K, A], fresh bool) {
 	tag := hash &^ 0xffffffff
 	for at := hash & t.mask; ; at = (at + 1) & t.mask {
 		x := t.index[at]
@@ -60,16 +66,15 @@ func (t *Table[K, A]) At(hash uint64, key K) (s *Slab[K, A], i int, fresh bool) 
 			return t.insert(at, hash, key)
 		}
 		if x&^0xffffffff == tag {
-			e := int(uint32(x)) - 1
-			s, i = t.slabs[e/SlabSize], e%SlabSize
-			if s.Keys[i] == key {
-				return s, i, false
+			n := uint32(x) - 1
+			if e = &t.slabs[n/SlabSize].entries[n%SlabSize]; e.Key == key {
+				return e, false
 			}
 		}
 	}
 }
 
-func (t *Table[K, A]) insert(at, hash uint64, key K) (*Slab[K, A], int, bool) {
+func (t *Table[K, A]) insert(at, hash uint64, key K) (*Entry[K, A], bool) {
 	if t.n+1 > len(t.index)/2 {
 		t.grow()
 		for at = hash & t.mask; t.index[at] != 0; at = (at + 1) & t.mask {
@@ -81,8 +86,8 @@ func (t *Table[K, A]) insert(at, hash uint64, key K) (*Slab[K, A], int, bool) {
 	s, i := t.slabs[t.n/SlabSize], t.n%SlabSize
 	t.n++
 	t.index[at] = hash&^0xffffffff | uint64(t.n)
-	s.Keys[i], s.hash[i] = t.clone(key), hash
-	return s, i, true
+	s.entries[i].Key, s.hash[i] = t.clone(key), hash
+	return &s.entries[i], true
 }
 
 // grow doubles the index.
@@ -100,10 +105,10 @@ func (t *Table[K, A]) grow() {
 }
 
 // Each calls f for every entry, in the order of insertion, until it returns false.
-func (t *Table[K, A]) Each(f func(s *Slab[K, A], i int, hash uint64) bool) {
+func (t *Table[K, A]) Each(f func(e *Entry[K, A], hash uint64) bool) {
 	for n := range t.n {
 		s, i := t.slabs[n/SlabSize], n%SlabSize
-		if !f(s, i, s.hash[i]) {
+		if !f(&s.entries[i], s.hash[i]) {
 			return
 		}
 	}
@@ -113,9 +118,7 @@ func (t *Table[K, A]) Each(f func(s *Slab[K, A], i int, hash uint64) bool) {
 func (t *Table[K, A]) Reset() {
 	for n, s := range t.slabs {
 		used := min(t.n-n*SlabSize, SlabSize)
-		clear(s.Keys[:used])
-		clear(s.Vals[:used])
-		clear(s.Panes[:used])
+		clear(s.entries[:used])
 		if len(t.pool.slabs) < poolSlabs {
 			t.pool.slabs = append(t.pool.slabs, s)
 		}

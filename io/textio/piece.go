@@ -9,21 +9,27 @@ import (
 	"github.com/levadaflow/levada/internal/exec"
 )
 
-// pieceBytes is how much of a big file one task reads at a time.
-const pieceBytes = 4 << 20
+// How much of a big file one task reads at a time: the more, the more windows are open at once, of what is behind and what is
+// ahead.
+const (
+	maxPiece = 4 << 20
+	minPiece = 1 << 20
+	pieces   = 32 // of a file, at least, if they are not too small
+)
 
 // piece is a part of a file that is not compressed: the lines that begin in [from, to).
-type piece struct{ from, to int64 }
+type piece struct{ from, to, size int64 } // size is the file's
 
 // cutPiece takes a piece off the front of a big file.
 func cutPiece(s exec.Split) (part, rest exec.Split, ok bool) {
 	p, ok := s.Value.(piece)
-	if !ok || p.to-p.from <= pieceBytes {
+	size := min(max(p.size/pieces, minPiece), maxPiece)
+	if !ok || p.to-p.from <= size {
 		return s, s, false
 	}
 	part, rest = s, s
-	part.Value = piece{p.from, p.from + pieceBytes}
-	rest.Value = piece{p.from + pieceBytes, p.to}
+	part.Value = piece{p.from, p.from + size, p.size}
+	rest.Value = piece{p.from + size, p.to, p.size}
 	return part, rest, true
 }
 

@@ -178,7 +178,7 @@ func (r *reader) split(path string) (exec.Split, error) {
 		return s, fmt.Errorf("cannot read %s: %w", path, bare(err))
 	}
 	if string(magic) != gzipMagic {
-		s.Value = piece{0, info.Size()}
+		s.Value = piece{0, info.Size(), info.Size()}
 	}
 	if r.InOrder == nil {
 		return s, nil
