@@ -73,13 +73,13 @@ func build(p *levada.Pipeline, o options) error {
 func parse(s *levada.Setup, requests *levada.Out[request], bad *levada.Out[string]) levada.Process[string] {
 	malformed := s.Counter("bad")
 	return func(c *levada.Ctx, line string) error {
-		var r request
-		if _, ok := r.parseLine(line); !ok {
+		w, bytes, ok := parseLine(line)
+		if !ok {
 			malformed.Inc(1)
 			bad.Emit(c, line)
 			return nil
 		}
-		requests.Emit(c, r)
+		requests.Emit(c, request{w, hit{line, bytes}})
 		return nil
 	}
 }

@@ -8,9 +8,12 @@ import (
 
 // request is what a line says, but for its time.
 type request struct {
+	who
 	hit
-	user, status string // parts of the line
 }
+
+// who are the parts of a line that can be keys.
+type who struct{ user, status string }
 
 // hit is what is needed of a request when its key is known: it goes from task to task and should be small.
 type hit struct {
@@ -19,14 +22,14 @@ type hit struct {
 }
 
 // parseLine parses "2026-03-01T00:00:00.123Z user04217 200 5321": four fields with single spaces between them, the first a
-// time in RFC 3339, the last digits of a number that int64 holds. ok is false for everything else.
-func (r *request) parseLine(line string) (at event.Time, ok bool) {
-	at, rest, timed := event.CutRFC3339(line)
+// time in RFC 3339, the last digits of a number that int64 holds. ok is false for everything else. (It returns little, so that
+// the request is put together where it is emitted: see the doc of levada.Map.)
+func parseLine(line string) (w who, bytes int64, ok bool) {
+	_, rest, timed := event.CutRFC3339(line)
 	user, rest := cut(rest)
 	status, size := cut(rest)
-	bytes, ok := parseDigits(size)
-	r.line, r.bytes, r.user, r.status = line, bytes, user, status
-	return at, timed && ok && user != "" && status != ""
+	bytes, ok = parseDigits(size)
+	return who{user, status}, bytes, timed && ok && user != "" && status != ""
 }
 
 // cut cuts s at its first space, which goes. (Fields are short: this is faster than strings.Cut.)
