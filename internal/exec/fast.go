@@ -18,9 +18,10 @@ type fast[K comparable, V, A, R any] struct {
 	out         Sink2[K, R]
 	late        Sink2[K, V]
 	in          event.Time
-	wins        []*fastWindow[K, A] // by end, then start and label
-	last        *fastWindow[K, A]   // the one that was used last, of a grid
-	grid        *slicer             // nil if elements bring their windows
+	wins        []*fastWindow[K, A]   // by end, then start and label
+	last        *fastWindow[K, A]     // the one that was used last, of a grid
+	near        [64]*fastWindow[K, A] // of a grid, by their number
+	grid        *slicer               // nil if elements bring their windows
 	pool        store.Pool[K, A]
 	one         [1]event.Window
 	at          fastCursor[K, V, A]
@@ -158,6 +159,11 @@ func (t *fast[K, V, A, R]) find(e *Elem, k K, v V) *fastWindow[K, A] {
 		return nil
 	}
 	w := t.grid.slice(e.Time)
+	near := &t.near[uint64(w.Start/t.grid.size)%uint64(len(t.near))]
+	if *near != nil && (*near).w.Start == w.Start && (*near).w.End == w.End {
+		t.last = *near
+		return t.last
+	}
 	if t.g.Panes.Expired(w, t.in) {
 		t.one[0] = w
 		wins := e.Win
@@ -167,6 +173,7 @@ func (t *fast[K, V, A, R]) find(e *Elem, k K, v V) *fastWindow[K, A] {
 		return nil
 	}
 	t.last = t.open(w)
+	*near = t.last
 	return t.last
 }
 
@@ -188,7 +195,10 @@ func (t *fast[K, V, A, R]) addEach(e *Elem, hash uint64, k K, v V) {
 			t.drop(e, k, v)
 			continue
 		}
-		t.addTo(e, t.open(w), hash, k, v)
+		if t.last == nil || t.last.w != w {
+			t.last = t.open(w)
+		}
+		t.addTo(e, t.last, hash, k, v)
 	}
 	e.Win = wins
 }
@@ -248,13 +258,22 @@ func (t *fast[K, V, A, R]) Advance(e *Elem, in event.Time) {
 		}
 		if expired {
 			w.t.Reset()
-			if t.last == w {
-				t.last = nil
-			}
 			gone++
 		}
 	}
-	t.wins = slices.Delete(t.wins, 0, gone)
+	if gone > 0 {
+		t.wins = slices.Delete(t.wins, 0, gone)
+		t.last = nil
+		clear(t.near[:])
+	}
+	t.tidy()
+}
+
+// tidy gives memory back when nothing is open.
+func (t *fast[K, V, A, R]) tidy() {
+	if len(t.wins) == 0 {
+		t.pool = store.Pool[K, A]{}
+	}
 }
 
 // fire gives out the on-time panes of a window.

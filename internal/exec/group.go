@@ -92,8 +92,10 @@ type table[K comparable, V, A, R any] struct {
 	late        Sink2[K, V]
 	in          event.Time
 	keys        map[K]*keyed[K, A]
+	most        int // keys since the last tidying
 	due         dueQueue[K, A]
-	holds       progress.Holds
+	byDue       bool           // a window holds at its last instant until it is gone: what is due first says it
+	holds       progress.Holds // unless byDue
 	droppedLate *Counter
 	spans       []event.Window // scratch
 	hits        []int
@@ -113,15 +115,21 @@ type keyed[K comparable, A any] struct {
 // open is one window of one key.
 type open[K comparable, A any] struct {
 	pane.State
-	acc    A
-	key    *keyed[K, A]
-	due    event.Time // where it stands in the queue
-	held   event.Time // what it has in holds, if isHeld
-	isHeld bool
-	gone   bool
+	acc     A
+	key     *keyed[K, A]
+	due     event.Time // when something happens to it
+	queued  event.Time // where it stands in the queue, if inQueue: not after due
+	inQueue bool
+	held    event.Time // what it has in holds, if isHeld
+	isHeld  bool
+	gone    bool
 }
 
 func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
+	if t.byDue {
+		due, ok := t.due.first()
+		return "pane", due - 1, ok
+	}
 	at, ok := t.holds.Min()
 	return "pane", at, ok
 }
@@ -132,6 +140,7 @@ func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *In
 		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
 		droppedLate: b.Counter(st, DroppedLate),
 	}
+	t.byDue = g.Panes.Time == pane.EndOfWindow && g.Panes.LatenessMillis == 0 && g.Panes.Default()
 	st.Hold = t.hold
 	return t
 }
@@ -192,6 +201,7 @@ func (t *table[K, V, A, R]) window(key K, w event.Window) *open[K, A] {
 	if k == nil {
 		k = &keyed[K, A]{key: t.g.Keys.Clone(key)}
 		t.keys[k.key] = k
+		t.most = max(t.most, len(t.keys))
 	}
 	if t.g.Panes.Merging {
 		return t.merging(k, w)
@@ -218,8 +228,10 @@ func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window) *open[K, A] 
 	}
 	var span event.Window
 	span, t.hits = pane.Span(t.hits[:0], t.spans, w)
-	if len(t.hits) == 1 && k.wins[t.hits[0]].Window == span {
-		return k.wins[t.hits[0]]
+	if len(t.hits) == 1 {
+		if o := k.wins[t.hits[0]]; t.g.Panes.Extend(&o.State, span) {
+			return o
+		}
 	}
 	if len(t.hits) == 0 {
 		return t.open(k, pane.State{Window: w})
@@ -256,13 +268,13 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 		o.acc = t.g.Fn.Zero()
 	}
 	t.setHold(o, &o.State)
-	if due := t.g.Panes.Due(&o.State); due != o.due {
-		o.due = due
-		t.due.push(o)
-	}
+	t.due.set(o, t.g.Panes.Due(&o.State))
 }
 
 func (t *table[K, V, A, R]) setHold(o *open[K, A], s *pane.State) {
+	if t.byDue {
+		return
+	}
 	at, ok := s.Hold()
 	if ok == o.isHeld && (!ok || at == o.held) {
 		return
@@ -307,6 +319,7 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	for e.Err == nil {
 		o := t.due.pop(in)
 		if o == nil {
+			t.tidy()
 			return
 		}
 		if e.stopped() {
@@ -317,62 +330,9 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	}
 }
 
-// dueQueue is a heap of windows by the watermark at which something happens to them. Entries whose window is gone or is due
-// at another time are skipped.
-type dueQueue[K comparable, A any] struct {
-	heap []dueEntry[K, A]
-	seq  uint64
-}
-
-type dueEntry[K comparable, A any] struct {
-	at  event.Time
-	seq uint64
-	o   *open[K, A]
-}
-
-func (a dueEntry[K, A]) before(b dueEntry[K, A]) bool {
-	return a.at < b.at || a.at == b.at && a.seq < b.seq
-}
-
-func (q *dueQueue[K, A]) push(o *open[K, A]) {
-	q.seq++
-	h := append(q.heap, dueEntry[K, A]{o.due, q.seq, o})
-	i := len(h) - 1
-	for i > 0 && h[i].before(h[(i-1)/2]) {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-		i = (i - 1) / 2
-	}
-	q.heap = h
-}
-
-// pop returns the next window that is due at in, nil if there is none.
-func (q *dueQueue[K, A]) pop(in event.Time) *open[K, A] {
-	for len(q.heap) > 0 && q.heap[0].at <= in {
-		top := q.heap[0]
-		q.dropFirst()
-		if !top.o.gone && top.o.due == top.at {
-			return top.o
-		}
-	}
-	return nil
-}
-
-func (q *dueQueue[K, A]) dropFirst() {
-	last := len(q.heap) - 1
-	q.heap[0] = q.heap[last]
-	q.heap[last] = dueEntry[K, A]{}
-	q.heap = q.heap[:last]
-	for i := 0; ; {
-		least := i
-		for _, c := range [2]int{2*i + 1, 2*i + 2} {
-			if c < last && q.heap[c].before(q.heap[least]) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		q.heap[i], q.heap[least] = q.heap[least], q.heap[i]
-		i = least
+// tidy gives memory back when nothing is open: maps never shrink.
+func (t *table[K, V, A, R]) tidy() {
+	if len(t.keys) == 0 && t.most > 1000 {
+		t.keys, t.due.heap, t.holds, t.firing, t.most = map[K]*keyed[K, A]{}, nil, progress.Holds{}, nil, 0
 	}
 }

@@ -9,59 +9,54 @@ import (
 	"github.com/levadaflow/levada/event"
 )
 
-// modelEntry is a window in the model of the queue, which is a list.
-type modelEntry struct {
-	at event.Time
-	n  int // of the push: windows that are due together fire in the order in which they came
-	o  *open[string, int]
-}
-
-// TestDueQueue compares the queue with a list that is sorted before every look. A window that moves is due at its new time only,
-// and one that is gone never.
+// TestDueQueue compares the queue with a set that is searched at every look. A window that moves, to a later or an earlier time, is due
+// at its new time only, and one that is gone never.
 func TestDueQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q dueQueue[string, int]
-		var model []modelEntry
-		in, pushes := event.Time(0), 0
-		push := func(o *open[string, int], at event.Time) {
-			o.due = at
-			q.push(o)
-			model = append(model, modelEntry{at, pushes, o})
-			pushes++
-		}
+		model := map[*open[string, int]]event.Time{}
+		var order []*open[string, int] // so that rapid draws the same ones again
+		in := event.Time(0)
 		forget := func(o *open[string, int]) {
-			model = slices.DeleteFunc(model, func(m modelEntry) bool { return m.o == o })
+			delete(model, o)
+			order = slices.DeleteFunc(order, func(x *open[string, int]) bool { return x == o })
 		}
 		pop := func(t *rapid.T) {
-			slices.SortFunc(model, func(a, b modelEntry) int {
-				if a.at != b.at {
-					return int(a.at - b.at)
-				}
-				return a.n - b.n
-			})
-			var want *open[string, int]
-			if len(model) > 0 && model[0].at <= in {
-				want = model[0].o
-				forget(want)
+			least, due := event.Max, false
+			for _, at := range model {
+				least, due = min(least, at), due || at <= in
 			}
-			if got := q.pop(in); got != want {
-				t.Fatalf("pop at %d gives %+v, want %+v", in, got, want)
+			if first, ok := q.first(); ok != (len(model) > 0) || ok && first != least {
+				t.Fatalf("the first is due at %d, %v, want %d", first, ok, least)
+			}
+			got := q.pop(in)
+			if (got != nil) != due {
+				t.Fatalf("pop at %d gives %+v, want one: %v", in, got, due)
+			}
+			if got != nil {
+				if at, ok := model[got]; !ok || at != least {
+					t.Fatalf("pop at %d gives one that is due at %d (%v), want %d", in, at, ok, least)
+				}
+				forget(got)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"push": func(t *rapid.T) {
-				push(&open[string, int]{}, event.Time(rapid.Int64Range(0, 20).Draw(t, "at")))
+			"new": func(t *rapid.T) {
+				o := &open[string, int]{}
+				model[o] = event.Time(rapid.Int64Range(0, 20).Draw(t, "at"))
+				order = append(order, o)
+				q.set(o, model[o])
 			},
-			"later": func(t *rapid.T) {
-				if len(model) > 0 {
-					o := rapid.SampledFrom(model).Draw(t, "window").o
-					forget(o)
-					push(o, o.due+event.Time(rapid.Int64Range(1, 5).Draw(t, "by")))
+			"move": func(t *rapid.T) {
+				if len(order) > 0 {
+					o := rapid.SampledFrom(order).Draw(t, "window")
+					model[o] += event.Time(rapid.Int64Range(-5, 5).Draw(t, "by"))
+					q.set(o, model[o])
 				}
 			},
 			"gone": func(t *rapid.T) {
-				if len(model) > 0 {
-					o := rapid.SampledFrom(model).Draw(t, "window").o
+				if len(order) > 0 {
+					o := rapid.SampledFrom(order).Draw(t, "window")
 					forget(o)
 					o.gone = true
 				}

@@ -100,6 +100,7 @@ func (t *sliding[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	t.fireAll(e, in)
 	// Windows that have expired without an element will not come out for a late one.
 	t.next = max(t.next, floor(in-t.grid.size, t.grid.period, t.grid.offset)+t.grid.period)
+	t.tidy()
 }
 
 // fireAll gives out the windows that end before in.

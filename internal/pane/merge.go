@@ -15,6 +15,22 @@ func Span(hits []int, active []event.Window, w event.Window) (event.Window, []in
 	return span, hits
 }
 
+// Extend makes w the window span, which it is a part of, and reports whether that is all there is to a merge with a window that has
+// seen nothing: it is while no pane has come out, for what is merged starts anew.
+func (s *Strategy) Extend(w *State, span event.Window) bool {
+	if w.Window == span {
+		return true
+	}
+	if w.panes > 0 || w.ended {
+		return false
+	}
+	w.Window = span
+	if w.held && !w.counts {
+		w.hold = span.Last()
+	}
+	return true
+}
+
 // Merge returns the state of the window that olds have become. The panes of windows that are merged away are forgotten; if one of
 // olds is the window itself, it goes on counting (beam-semantics 3.5).
 func (s *Strategy) Merge(window event.Window, olds []*State, in event.Time) State {
