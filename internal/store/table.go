@@ -34,8 +34,12 @@ type Pool[K comparable, A any] struct {
 	index [][]uint64
 }
 
-// poolSlabs is how many slabs a pool keeps: a burst is given back to the collector.
-const poolSlabs = 64
+// What a pool keeps: what is more is given back to the collector.
+const (
+	poolSlabs   = 256
+	poolIndexes = 32
+	poolIndex   = 1 << 14 // the largest one
+)
 
 const minIndex = 64
 
@@ -123,7 +127,7 @@ func (t *Table[K, A]) Reset() {
 			t.pool.slabs = append(t.pool.slabs, s)
 		}
 	}
-	if len(t.pool.index) < 4 && t.n*8 >= len(t.index) {
+	if len(t.pool.index) < poolIndexes && len(t.index) <= poolIndex && t.n*8 >= len(t.index) {
 		clear(t.index)
 		t.pool.index = append(t.pool.index, t.index)
 	}
