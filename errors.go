@@ -9,6 +9,7 @@ import (
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/internal/engine"
 	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -24,8 +25,10 @@ var (
 	ErrBadLateness = errors.New("bad allowed lateness")
 	// ErrBadSkew: an allowed skew is negative, or not in whole milliseconds.
 	ErrBadSkew = errors.New("bad allowed skew")
-	// ErrBadTrigger: the trigger is not supported.
-	ErrBadTrigger = errors.New("bad trigger")
+	// ErrBadTrigger: the trigger's parts or numbers make no sense.
+	ErrBadTrigger = trigger.ErrBadTrigger
+	// ErrUnsafeTrigger: the trigger of a grouping can finish, and would then drop what comes later. See trigger.MayLoseData.
+	ErrUnsafeTrigger = errors.New("the trigger may lose data")
 	// ErrAccumulationUnset: a window can fire more than once and it was not said whether its panes accumulate.
 	ErrAccumulationUnset = errors.New("accumulation is not set")
 	// ErrUnboundedGlobal: an unbounded input is grouped in the global window with the default trigger: no pane would ever come.

@@ -9,6 +9,7 @@ import (
 	"github.com/levadaflow/levada/internal/exec"
 	"github.com/levadaflow/levada/internal/graph"
 	"github.com/levadaflow/levada/internal/invariants"
+	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -129,11 +130,16 @@ func group[K comparable, V, A, R any](in PCollection[KV[K, V]], name string, g e
 	if g.Keys, err = plan.ForKey[K](); err != nil {
 		p.problem(path, err)
 	}
-	if in.unbounded && in.windowing.windows == window.Global() && !in.windowing.broken {
+	if in.windowing.losesData() {
+		p.problem(path, fmt.Errorf("%w: %v can finish, and what comes later would be dropped. Use trigger.Repeat, a late part, or"+
+			" trigger.MayLoseData if it is meant", ErrUnsafeTrigger, in.windowing.trigger))
+	}
+	if _, ok := in.windowing.trigger.(trigger.Default); ok && in.unbounded && in.windowing.windows == window.Global() &&
+		!in.windowing.broken {
 		p.problem(path, fmt.Errorf("%w: no pane would ever come. Use WindowInto before it", ErrUnboundedGlobal))
 	}
 	if g.Panes, err = in.windowing.panes(); err != nil {
-		in.p.problem(path, fmt.Errorf("%w: %w", ErrBadTrigger, err))
+		in.p.problem(path, err)
 	}
 	g.Lazy, _ = in.windowing.windows.(exec.Grid)
 	if elements, err := plan.For[KV[K, V]](); err == nil {

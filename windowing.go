@@ -57,7 +57,8 @@ type Windowing struct {
 	// Trigger says when panes come out; nil is trigger.Default{}. It is never inherited.
 	Trigger trigger.Trigger
 	// Accumulation is inherited if it is not set. It must be known where a window can fire more than once: with an
-	// AllowedLateness in windows that are not global.
+	// AllowedLateness in windows that are not global, or with a trigger that is not trigger.Default{},
+	// trigger.AfterWatermark{} or trigger.Never{}.
 	Accumulation Accumulation
 	// OutputTime says which time results have; the default is EndOfWindow. It is never inherited.
 	OutputTime OutputTime
@@ -98,11 +99,11 @@ func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[
 	}
 	if w.AllowedLateness < 0 || w.AllowedLateness%time.Millisecond != 0 && w.AllowedLateness != AnyLateness {
 		p.problem(path, fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadLateness, w.AllowedLateness))
-	} else if s.latenessMs > 0 && s.windows != window.Global() && s.accumulation == 0 {
-		p.problem(path, fmt.Errorf("%w: late elements make a window fire again: say Discarding or Accumulating", ErrAccumulationUnset))
-	}
-	if err := new(pane.Strategy).SetTrigger(s.trigger); err != nil {
-		p.problem(path, fmt.Errorf("%w: %w", ErrBadTrigger, err))
+	} else if err := new(pane.Strategy).SetTrigger(s.trigger); err != nil {
+		p.problem(path, err)
+		s.trigger = trigger.Default{}
+	} else if s.accumulation == 0 && s.several() {
+		p.problem(path, fmt.Errorf("%w: a window can fire more than once: say Discarding or Accumulating", ErrAccumulationUnset))
 	}
 	fn := w.Windows
 	out := chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
@@ -131,6 +132,26 @@ func assign[T any](fn window.Fn, gaps *exec.Counter, out exec.Sink[T]) exec.Sink
 		out(e, v)
 		e.Win = wins
 	}
+}
+
+// several reports whether a window can have more than one pane.
+func (s *strategy) several() bool {
+	switch s.trigger {
+	case trigger.Default{}, trigger.AfterWatermark{}, trigger.Never{}:
+		return s.latenessMs > 0 && s.windows != window.Global()
+	}
+	return true
+}
+
+// losesData reports whether the trigger can finish while elements may still come, and that was not said to be meant.
+func (s *strategy) losesData() bool {
+	switch s.trigger.(type) {
+	case trigger.MayLoseData:
+		return false
+	case trigger.AfterWatermark:
+		return s.trigger.MayFinish() && s.latenessMs > 0 && s.windows != window.Global()
+	}
+	return s.trigger.MayFinish()
 }
 
 // with returns the strategy after a window step.
@@ -173,5 +194,5 @@ func (s *strategy) grouped() *strategy {
 
 // compatible reports whether collections with both strategies may be flattened.
 func (s *strategy) compatible(o *strategy) bool {
-	return s.windows.Compatible(o.windows) && s.merged == o.merged && s.trigger == o.trigger
+	return s.windows.Compatible(o.windows) && s.merged == o.merged && s.trigger.String() == o.trigger.String()
 }

@@ -60,6 +60,7 @@ func (d *Driver) Clock(by time.Duration) error {
 		return err
 	}
 	d.clock.Advance(by)
+	d.job.Tick()
 	return d.quiesce()
 }
 

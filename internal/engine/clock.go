@@ -3,6 +3,8 @@ package engine
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/levadaflow/levada/event"
 )
 
 // Clock gives processing time. It is read once a bundle.
@@ -26,6 +28,46 @@ func (v *Virtual) Now() time.Time { return time.Unix(0, v.ns.Load()).UTC() }
 
 // Advance moves the clock forward.
 func (v *Virtual) Advance(d time.Duration) { v.ns.Add(int64(d)) }
+
+// wait waits for a message, or for the time at which a trigger of the task is due; false says that the run ends.
+func (t *task) wait() bool {
+	var due <-chan time.Time
+	if at, ok := t.alarm(); ok && !t.job.virtual {
+		timer := time.NewTimer(at.Time().Sub(t.job.clock.Now()))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-t.inbox.signal:
+	case <-due:
+		t.beginBundle()
+	case <-t.job.done:
+		return false
+	}
+	return true
+}
+
+// alarm returns the earliest processing time at which something is due in the goroutine.
+func (t *task) alarm() (at event.Time, ok bool) {
+	t.each(func(t *task) {
+		if t.bound.Reader == nil {
+			return
+		}
+		if a, set := t.bound.Reader.Alarm(); set && (!ok || a < at) {
+			at, ok = a, true
+		}
+	})
+	return at, ok
+}
+
+// Tick tells all tasks that a virtual clock has moved.
+func (j *Job) Tick() {
+	for _, t := range j.tasks {
+		if t.parent == nil {
+			j.put(t, message{kind: msgTick})
+		}
+	}
+}
 
 // Watch calls f five times a second, in a goroutine of its own, until the job has ended.
 func (j *Job) Watch(f func()) {

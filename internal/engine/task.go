@@ -111,9 +111,7 @@ func (t *task) loop() {
 				}
 				continue
 			}
-			select {
-			case <-t.inbox.signal:
-			case <-t.job.done:
+			if !t.wait() {
 				return
 			}
 			continue
@@ -153,13 +151,19 @@ func (t *task) beginBundle() {
 	}
 	t.open, t.begun = true, true
 	t.elements, t.batches = 0, 0
-	if !t.job.virtual {
+	if t.parent == nil {
 		t.since = t.job.clock.Now()
 		t.looked = t.since
+		t.elem.Now = event.Time(t.since.UnixMilli())
 	}
 	t.bound.RunHooks(t.bound.OnBundleStart)
 	for _, c := range t.children {
 		c.beginBundle()
+	}
+	if r := t.bound.Reader; r != nil && t.elem.Err == nil {
+		if at, ok := r.Alarm(); ok && at <= t.elem.Now {
+			r.Clock(t.elem)
+		}
 	}
 }
 
@@ -183,6 +187,8 @@ func (t *task) handle(m *message) {
 	case msgCall:
 		t.beginBundle()
 		m.call(e)
+	case msgTick:
+		t.beginBundle()
 	case msgWake:
 	}
 	t.open = true // so that a bundle's end follows

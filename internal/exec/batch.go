@@ -202,6 +202,12 @@ func (r *pass[T]) Batch(e *Elem, p Payload, from, to int) {
 // Advance implements [Reader]: nothing is due.
 func (r *pass[T]) Advance(*Elem, event.Time) {}
 
+// Alarm implements [Reader]: none.
+func (r *pass[T]) Alarm() (event.Time, bool) { return 0, false }
+
+// Clock implements [Reader]: nothing is due.
+func (r *pass[T]) Clock(*Elem) {}
+
 // Direct implements [Reader].
 func (r *pass[T]) Direct() any { return r.out }
 

@@ -16,6 +16,7 @@ type Sink[T any] func(e *Elem, v T)
 // Elem is what is known of the element at hand, and of the task that runs it. There is one per task.
 type Elem struct {
 	Time event.Time
+	Now  event.Time // processing time, read once a bundle
 	Pane event.Pane
 	Win  []event.Window // never empty where an element is; not kept by anybody
 	Err  error          // the bundle's first failure, a *Failure or ErrStopped

@@ -121,6 +121,12 @@ func (t *fast[K, V, A, R]) Direct() any {
 	})
 }
 
+// Alarm implements [Reader]: none.
+func (t *fast[K, V, A, R]) Alarm() (event.Time, bool) { return 0, false }
+
+// Clock implements [Reader]: nothing is due.
+func (t *fast[K, V, A, R]) Clock(*Elem) {}
+
 // place implements [placer].
 func (t *fast[K, V, A, R]) place(e *Elem, st *Inst) {
 	if st == t.st && t.grid != nil && t.at.s == nil {

@@ -79,31 +79,34 @@ func (a *textArena) clone(s string) string {
 
 // The engine's own counters.
 const (
-	DroppedLate = "dropped_late" // pairs of element and window that came after the window's expiry
-	EmittedLate = "emitted_late" // elements that left a step below its output watermark
-	NoWindow    = "no_window"    // elements that are in no window
+	DroppedLate   = "dropped_late"   // pairs of element and window that came after the window's expiry
+	DroppedClosed = "dropped_closed" // pairs that came after the window's trigger had finished
+	EmittedLate   = "emitted_late"   // elements that left a step below its output watermark
+	NoWindow      = "no_window"      // elements that are in no window
 )
 
 // table is a grouping in one task: what is open, by key. It serves every kind of windows and trigger.
 type table[K comparable, V, A, R any] struct {
-	g           *Group[K, V, A, R]
-	st          *Inst
-	out         Sink2[K, R]
-	late        Sink2[K, V]
-	in          event.Time
-	keys        map[K]*keyed[K, A]
-	most        int // keys since the last tidying
-	due         dueQueue[K, A]
-	byDue       bool           // a window holds at its last instant until it is gone: what is due first says it
-	holds       progress.Holds // unless byDue
-	droppedLate *Counter
-	spans       []event.Window // scratch
-	hits        []int
-	one         [1]event.Window // the window of the pane that is emitted
-	at          *keyedBatch[K, V]
-	i           int         // the element of it at hand
-	firing      *open[K, A] // whose time has come
-	_           Apart
+	g             *Group[K, V, A, R]
+	st            *Inst
+	out           Sink2[K, R]
+	late          Sink2[K, V]
+	in            event.Time
+	keys          map[K]*keyed[K, A]
+	most          int // keys since the last tidying
+	due           dueQueue[K, A]
+	alarms        dueQueue[K, A]
+	byDue         bool           // a window holds at its last instant until it is gone: what is due first says it
+	holds         progress.Holds // unless byDue
+	droppedLate   *Counter
+	droppedClosed *Counter
+	spans         []event.Window // scratch
+	hits          []int
+	one           [1]event.Window // the window of the pane that is emitted
+	at            *keyedBatch[K, V]
+	i             int         // the element of it at hand
+	firing        *open[K, A] // whose time has come
+	_             Apart
 }
 
 // keyed is a key with its open windows.
@@ -115,14 +118,12 @@ type keyed[K comparable, A any] struct {
 // open is one window of one key.
 type open[K comparable, A any] struct {
 	pane.State
-	acc     A
-	key     *keyed[K, A]
-	due     event.Time // when something happens to it
-	queued  event.Time // where it stands in the queue, if inQueue: not after due
-	inQueue bool
-	held    event.Time // what it has in holds, if isHeld
-	isHeld  bool
-	gone    bool
+	acc    A
+	key    *keyed[K, A]
+	places [queues]place
+	held   event.Time // what it has in holds, if isHeld
+	isHeld bool
+	gone   bool
 }
 
 func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
@@ -138,7 +139,8 @@ func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *In
 	t := &table[K, V, A, R]{
 		g: g, st: st, in: event.Min, keys: map[K]*keyed[K, A]{},
 		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
-		droppedLate: b.Counter(st, DroppedLate),
+		droppedLate: b.Counter(st, DroppedLate), droppedClosed: b.Counter(st, DroppedClosed),
+		alarms: dueQueue[K, A]{which: byClock},
 	}
 	t.byDue = g.Panes.Time == pane.EndOfWindow && g.Panes.LatenessMillis == 0 && g.Panes.Default()
 	st.Hold = t.hold
@@ -186,17 +188,22 @@ func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 			t.late(e, k, v)
 			continue
 		}
-		o := t.window(k, w)
+		o := t.window(k, w, e.Now)
+		if o.Closed() {
+			t.droppedClosed.Inc(1)
+			t.settle(o, e.Now)
+			continue
+		}
 		e.Enter(t.st)
 		t.g.Fn.Add(&o.acc, v)
-		t.apply(e, o, t.g.Panes.Element(&o.State, at, t.in))
+		t.apply(e, o, t.g.Panes.Element(&o.State, at, t.in, e.Now))
 		e.Time, e.Pane = at, info
 	}
 	e.Win = wins
 }
 
 // window returns the key's window that an element of w belongs to, after merging.
-func (t *table[K, V, A, R]) window(key K, w event.Window) *open[K, A] {
+func (t *table[K, V, A, R]) window(key K, w event.Window, now event.Time) *open[K, A] {
 	k := t.keys[key]
 	if k == nil {
 		k = &keyed[K, A]{key: t.g.Keys.Clone(key)}
@@ -204,7 +211,7 @@ func (t *table[K, V, A, R]) window(key K, w event.Window) *open[K, A] {
 		t.most = max(t.most, len(t.keys))
 	}
 	if t.g.Panes.Merging {
-		return t.merging(k, w)
+		return t.merging(k, w, now)
 	}
 	for _, o := range k.wins {
 		if o.Window == w {
@@ -215,13 +222,13 @@ func (t *table[K, V, A, R]) window(key K, w event.Window) *open[K, A] {
 }
 
 func (t *table[K, V, A, R]) open(k *keyed[K, A], s pane.State) *open[K, A] {
-	o := &open[K, A]{State: s, acc: t.g.Fn.Zero(), key: k, due: event.Min}
+	o := &open[K, A]{State: s, acc: t.g.Fn.Zero(), key: k}
 	k.wins = append(k.wins, o)
 	return o
 }
 
 // merging returns the key's window that contains w, made of all that intersect it.
-func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window) *open[K, A] {
+func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window, now event.Time) *open[K, A] {
 	t.spans = t.spans[:0]
 	for _, o := range k.wins {
 		t.spans = append(t.spans, o.Window)
@@ -241,7 +248,7 @@ func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window) *open[K, A] 
 	for i, h := range t.hits {
 		olds[i], states[i] = k.wins[h], &k.wins[h].State
 	}
-	merged := t.open(k, t.g.Panes.Merge(span, states, t.in))
+	merged := t.open(k, t.g.Panes.Merge(span, states, t.in, now))
 	merged.acc = olds[0].acc
 	for _, o := range olds[1:] {
 		t.g.Fn.Merge(&merged.acc, o.acc)
@@ -267,8 +274,18 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 	if f.Clear {
 		o.acc = t.g.Fn.Zero()
 	}
+	t.settle(o, e.Now)
+}
+
+// settle makes the window's hold and its places in the queues what its state says.
+func (t *table[K, V, A, R]) settle(o *open[K, A], now event.Time) {
 	t.setHold(o, &o.State)
 	t.due.set(o, t.g.Panes.Due(&o.State))
+	if at, ok := t.g.Panes.Alarm(&o.State, now); ok {
+		t.alarms.set(o, at)
+	} else {
+		t.alarms.unset(o)
+	}
 }
 
 func (t *table[K, V, A, R]) setHold(o *open[K, A], s *pane.State) {
@@ -326,13 +343,29 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 			return
 		}
 		t.firing = o
-		t.apply(e, o, t.g.Panes.Watermark(&o.State, in))
+		t.apply(e, o, t.g.Panes.Watermark(&o.State, in, e.Now))
+	}
+}
+
+// Alarm implements [Reader].
+func (t *table[K, V, A, R]) Alarm() (event.Time, bool) { return t.alarms.first() }
+
+// Clock implements [Reader].
+func (t *table[K, V, A, R]) Clock(e *Elem) {
+	for e.Err == nil && !e.stopped() {
+		o := t.alarms.pop(e.Now)
+		if o == nil {
+			return
+		}
+		t.firing = o
+		t.apply(e, o, t.g.Panes.Clock(&o.State, t.in, e.Now))
 	}
 }
 
 // tidy gives memory back when nothing is open: maps never shrink.
 func (t *table[K, V, A, R]) tidy() {
 	if len(t.keys) == 0 && t.most > 1000 {
-		t.keys, t.due.heap, t.holds, t.firing, t.most = map[K]*keyed[K, A]{}, nil, progress.Holds{}, nil, 0
+		t.keys, t.most = map[K]*keyed[K, A]{}, 0
+		t.due.heap, t.alarms.heap, t.holds, t.firing = nil, nil, progress.Holds{}, nil
 	}
 }

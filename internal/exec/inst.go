@@ -243,6 +243,10 @@ type Reader interface {
 	Batch(e *Elem, p Payload, from, to int)
 	// Advance is told that the input watermark is now in, and does what is due.
 	Advance(e *Elem, in event.Time)
+	// Alarm returns the processing time at which Clock has something to do; ok is false if there is none.
+	Alarm() (at event.Time, ok bool)
+	// Clock does what is due at processing time e.Now.
+	Clock(e *Elem)
 	// Current returns the element at hand, for the error of a panic; nil if there is none.
 	Current() any
 	// Direct returns the Sink that takes elements without a batch, from a stage that runs in the same goroutine.

@@ -2,11 +2,26 @@ package exec
 
 import "github.com/levadaflow/levada/event"
 
-// dueQueue is a heap of windows by the watermark at which something happens to them. A window that becomes due later than it
+// The queues that a window stands in.
+const (
+	byWatermark = iota // when its end or expiry comes
+	byClock            // when its trigger has waited long enough
+	queues
+)
+
+// place is where a window stands in a queue.
+type place struct {
+	due     event.Time // when something happens to it
+	queued  event.Time // where it stands, if inQueue: not after due
+	inQueue bool
+}
+
+// dueQueue is a heap of windows by the time at which something happens to them. A window that becomes due later than it
 // stands in the queue is moved only when it comes to the front: sessions grow with every element.
 type dueQueue[K comparable, A any] struct {
-	heap []dueEntry[K, A]
-	seq  uint64
+	which int
+	heap  []dueEntry[K, A]
+	seq   uint64
 }
 
 // dueEntry is a window's place. It does not count if the window is gone or has another place.
@@ -22,16 +37,21 @@ func (a dueEntry[K, A]) before(b dueEntry[K, A]) bool {
 
 // set says when o is due.
 func (q *dueQueue[K, A]) set(o *open[K, A], due event.Time) {
-	o.due = due
-	if !o.inQueue || due < o.queued {
+	p := &o.places[q.which]
+	p.due = due
+	if !p.inQueue || due < p.queued {
 		q.push(o)
 	}
 }
 
+// unset says that o is not due.
+func (q *dueQueue[K, A]) unset(o *open[K, A]) { o.places[q.which].inQueue = false }
+
 func (q *dueQueue[K, A]) push(o *open[K, A]) {
 	q.seq++
-	o.queued, o.inQueue = o.due, true
-	h := append(q.heap, dueEntry[K, A]{o.due, q.seq, o})
+	p := &o.places[q.which]
+	p.queued, p.inQueue = p.due, true
+	h := append(q.heap, dueEntry[K, A]{p.due, q.seq, o})
 	i := len(h) - 1
 	for i > 0 && h[i].before(h[(i-1)/2]) {
 		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
@@ -44,11 +64,11 @@ func (q *dueQueue[K, A]) push(o *open[K, A]) {
 func (q *dueQueue[K, A]) first() (due event.Time, ok bool) {
 	for len(q.heap) > 0 {
 		top := &q.heap[0]
-		switch o := top.o; {
-		case o.gone || !o.inQueue || o.queued != top.at:
+		switch p := &top.o.places[q.which]; {
+		case top.o.gone || !p.inQueue || p.queued != top.at:
 			q.dropFirst()
-		case o.due > top.at:
-			top.at, o.queued = o.due, o.due
+		case p.due > top.at:
+			top.at, p.queued = p.due, p.due
 			q.sink()
 		default:
 			return top.at, true
@@ -64,7 +84,7 @@ func (q *dueQueue[K, A]) pop(in event.Time) *open[K, A] {
 		return nil
 	}
 	o := q.heap[0].o
-	o.inQueue = false
+	q.unset(o)
 	q.dropFirst()
 	return o
 }

@@ -21,7 +21,7 @@ func (s *Strategy) Extend(w *State, span event.Window) bool {
 	if w.Window == span {
 		return true
 	}
-	if w.panes > 0 || w.ended {
+	if w.panes > 0 || w.ended || !s.isDefault {
 		return false
 	}
 	w.Window = span
@@ -33,7 +33,7 @@ func (s *Strategy) Extend(w *State, span event.Window) bool {
 
 // Merge returns the state of the window that olds have become. The panes of windows that are merged away are forgotten; if one of
 // olds is the window itself, it goes on counting (beam-semantics 3.5).
-func (s *Strategy) Merge(window event.Window, olds []*State, in event.Time) State {
+func (s *Strategy) Merge(window event.Window, olds []*State, in, now event.Time) State {
 	w := State{Window: window}
 	for _, o := range olds {
 		if o.Window == window {
@@ -61,6 +61,15 @@ func (s *Strategy) Merge(window event.Window, olds []*State, in event.Time) Stat
 		w.held = true
 	}
 	w.ended = w.ended || in > last
-	s.machine.merged(&w, olds)
+	if s.isDefault {
+		return w
+	}
+	m := s.at(&w, in, now)
+	w.closed = true
+	for _, o := range olds {
+		s.at(o, in, now)
+		w.closed = w.closed && o.closed
+	}
+	s.machine.merge(m, olds)
 	return w
 }

@@ -13,13 +13,11 @@ import (
 
 // earlyAtWill fires when the watermark is past the window's end, as the default does, and before that when it is told to.
 type earlyAtWill struct {
-	defaultTrigger
+	defaultMachine
 	now *bool
 }
 
-func (m earlyAtWill) shouldFire(w *State, in event.Time) bool {
-	return *m.now || m.defaultTrigger.shouldFire(w, in)
-}
+func (x earlyAtWill) ready(m moment) bool { return *x.now || x.defaultMachine.ready(m) }
 
 func anyStrategy(t *rapid.T) Strategy {
 	return Strategy{
@@ -127,7 +125,7 @@ func TestPanesOfAWindow(t *testing.T) {
 		now := false
 		s := anyStrategy(t)
 		if rapid.Bool().Draw(t, "early firings") {
-			s.machine = earlyAtWill{now: &now}
+			s.machine, s.cells = earlyAtWill{now: &now}, 1
 		}
 		k := newKey(s)
 		h := &history{T: t, k: k, own: event.Min}
@@ -262,16 +260,17 @@ func TestSpan(t *testing.T) {
 
 type noSuchTrigger struct{ trigger.Trigger }
 
-func (noSuchTrigger) String() string { return "no-such-trigger" }
+func (noSuchTrigger) String() string  { return "no-such-trigger" }
+func (noSuchTrigger) Validate() error { return nil }
 
 func TestSetTrigger(t *testing.T) {
 	var s Strategy
 	for _, tr := range []trigger.Trigger{nil, trigger.Default{}} {
-		if err := s.SetTrigger(tr); err != nil || s.machine != (defaultTrigger{}) {
+		if err := s.SetTrigger(tr); err != nil || !s.Default() {
 			t.Errorf("the trigger %v: %v", tr, err)
 		}
 	}
-	if err := s.SetTrigger(noSuchTrigger{}); err == nil || s.machine != (defaultTrigger{}) {
+	if err := s.SetTrigger(noSuchTrigger{}); err == nil {
 		t.Errorf("a trigger that is not known: %v", err)
 	}
 }

@@ -12,6 +12,8 @@ type State struct {
 	counts bool // hold comes from elements; else it is the window's last instant
 	fresh  bool // an element came since the last pane
 	ended  bool // the watermark's passing of the end has been dealt with
+	closed bool // the trigger has finished: nothing more comes in or out
+	cells  []cell
 }
 
 // Effect is what the caller has to do with a window's contents, in the order of the fields.
@@ -40,8 +42,20 @@ func (s *Strategy) Due(w *State) event.Time {
 	return w.Window.Expiry(s.LatenessMillis) + 1
 }
 
-// Element is to be called after an element at time t has been added to the contents of w, which has not expired.
-func (s *Strategy) Element(w *State, t, in event.Time) Effect {
+// Closed reports whether the trigger has finished in w: an element that comes is dropped.
+func (w *State) Closed() bool { return w.closed }
+
+// at makes a moment of the watermark in and the processing time now.
+func (s *Strategy) at(w *State, in, now event.Time) moment {
+	if w.cells == nil && !s.isDefault {
+		w.cells = make([]cell, s.cells)
+	}
+	return moment{w, in, now}
+}
+
+// Element is to be called after an element at time t has been added to the contents of w, which has not expired and is not
+// closed. now is the processing time.
+func (s *Strategy) Element(w *State, t, in, now event.Time) Effect {
 	w.fresh = true
 	last := w.Window.Last()
 	if in > last {
@@ -49,9 +63,27 @@ func (s *Strategy) Element(w *State, t, in event.Time) Effect {
 	} else {
 		s.holdFor(w, t, in)
 	}
-	s.machine.element(w)
-	if s.machine.shouldFire(w, in) {
-		return s.fire(w, in, false)
+	m := s.at(w, in, now)
+	s.machine.element(m)
+	if s.machine.ready(m) {
+		return s.fire(m, false)
+	}
+	return Effect{}
+}
+
+// Alarm returns the processing time, after now, at which [Strategy.Clock] has something to do for the window; ok is false if there
+// is none.
+func (s *Strategy) Alarm(w *State, now event.Time) (at event.Time, ok bool) {
+	if s.isDefault || w.closed || w.cells == nil {
+		return 0, false
+	}
+	return s.machine.alarm(moment{w: w, now: now})
+}
+
+// Clock is to be called when processing time has reached the window's alarm.
+func (s *Strategy) Clock(w *State, in, now event.Time) Effect {
+	if m := s.at(w, in, now); !w.closed && s.machine.ready(m) {
+		return s.fire(m, false)
 	}
 	return Effect{}
 }
@@ -83,28 +115,39 @@ func (s *Strategy) holdFor(w *State, t, in event.Time) {
 }
 
 // Watermark is to be called when the input watermark has reached Due(w).
-func (s *Strategy) Watermark(w *State, in event.Time) Effect {
+func (s *Strategy) Watermark(w *State, in, now event.Time) Effect {
+	if w.closed {
+		w.ended = true
+		return Effect{Close: s.Expired(w.Window, in)}
+	}
+	m := s.at(w, in, now)
 	if s.Expired(w.Window, in) {
-		e := s.fire(w, in, true)
+		e := s.fire(m, true)
 		e.Close = true
 		return e
 	}
 	if w.ended || in <= w.Window.Last() {
 		return Effect{}
 	}
-	w.ended = true
-	if s.machine.shouldFire(w, in) {
-		return s.fire(w, in, false)
+	var e Effect
+	if s.machine.ready(m) {
+		e = s.fire(m, false)
 	}
-	return Effect{}
+	w.ended = true
+	return e
 }
 
 // fire makes the next pane, unless it would be an empty one that nobody asked for.
-func (s *Strategy) fire(w *State, in event.Time, last bool) Effect {
-	timing := w.timing(in)
-	finished := s.machine.fired(w, in)
-	last = last || finished
-	e := Effect{Clear: !s.Accumulating, Close: finished, Time: w.Window.Last()}
+func (s *Strategy) fire(m moment, last bool) Effect {
+	w := m.w
+	timing := w.timing(m.in)
+	if !last {
+		s.machine.fire(m)
+		if !s.isDefault && s.machine.done(m) {
+			w.closed, last = true, true
+		}
+	}
+	e := Effect{Clear: !s.Accumulating || w.closed, Time: w.Window.Last()}
 	if w.counts {
 		e.Time = w.hold
 	}
@@ -122,11 +165,15 @@ func (s *Strategy) fire(w *State, in event.Time, last bool) Effect {
 	return e
 }
 
-// timing follows beam-semantics 3.6, with the key's own output watermark.
+// timing follows beam-semantics 3.6, with the key's own output watermark. While the passing of the window's end is being dealt
+// with, that is still before it.
 func (w *State) timing(in event.Time) event.Timing {
 	own := in
 	if w.held {
 		own = min(own, w.hold)
+	}
+	if !w.ended {
+		own = min(own, w.Window.Last())
 	}
 	switch {
 	case w.onTime > 0 || own > w.Window.Last():

@@ -26,7 +26,9 @@ type contents struct {
 
 func newKey(s Strategy) *key {
 	if s.machine == nil {
-		s.machine = defaultTrigger{}
+		if err := s.SetTrigger(nil); err != nil {
+			panic(err)
+		}
 	}
 	return &key{s: s, in: event.Min}
 }
@@ -57,7 +59,7 @@ func (k *key) join(w event.Window) (*contents, int) {
 		olds = append(olds, &k.wins[i].State)
 		elements = append(elements, k.wins[i].elements...)
 	}
-	merged := k.s.Merge(span, olds, k.in)
+	merged := k.s.Merge(span, olds, k.in, 0)
 	for i := range slices.Backward(hits) {
 		k.remove(k.wins[hits[i]])
 	}
@@ -69,7 +71,7 @@ func (k *key) join(w event.Window) (*contents, int) {
 // element returns what happens when an element comes into w.
 func (k *key) element(w *contents, t event.Time) (pane []int64, e Effect) {
 	w.elements = append(w.elements, t.Millis())
-	return k.apply(w, k.s.Element(&w.State, t, k.in))
+	return k.apply(w, k.s.Element(&w.State, t, k.in, 0))
 }
 
 func (k *key) apply(w *contents, e Effect) ([]int64, Effect) {
@@ -96,7 +98,7 @@ func (k *key) next() *contents {
 
 // due does what is due first at the watermark.
 func (k *key) due(w *contents) (pane []int64, e Effect) {
-	return k.apply(w, k.s.Watermark(&w.State, k.in))
+	return k.apply(w, k.s.Watermark(&w.State, k.in, 0))
 }
 
 func TestTranscripts(t *testing.T) {

@@ -31,6 +31,7 @@ var codes = []struct {
 	{levada.ErrDuplicateName, "duplicate-name"}, {levada.ErrBadWindow, "bad-window"}, {levada.ErrBadLateness, "bad-lateness"},
 	{levada.ErrBadSkew, "bad-skew"}, {levada.ErrUnboundedGlobal, "unbounded-global"},
 	{levada.ErrAccumulationUnset, "accumulation-unset"}, {levada.ErrIncompatibleFlatten, "incompatible-flatten"},
+	{levada.ErrUnsafeTrigger, "unsafe-trigger"}, {levada.ErrBadTrigger, "bad-argument"},
 }
 
 // failures are the codes for a pipeline that fails while it runs.
@@ -240,11 +241,14 @@ func windowingOf(w Windowing) levada.Windowing {
 	firings := map[string]levada.Firing{"always": levada.Always, "non-empty": levada.NonEmpty}
 	out := levada.Windowing{
 		Windows:      windowFns[w.Fn.Name](w.Fn),
-		Trigger:      trigger.Default{},
+		Trigger:      triggerOf(w.Trigger),
 		Accumulation: map[string]levada.Accumulation{"yes": levada.Accumulating, "no": levada.Discarding}[w.Accumulate],
 		OutputTime:   map[string]levada.OutputTime{"earliest": levada.Earliest, "latest": levada.Latest}[w.Time],
 		Closing:      firings[w.Closing],
 		OnTime:       firings[w.OnTime],
+	}
+	if w.Unsafe {
+		out.Trigger = trigger.MayLoseData{Trigger: out.Trigger}
 	}
 	if w.HasLateness {
 		if out.AllowedLateness = duration(w.Lateness); w.Lateness == Inf {
@@ -252,6 +256,44 @@ func windowingOf(w Windowing) levada.Windowing {
 		}
 	}
 	return out
+}
+
+// triggerOf returns the trigger of an expression; nil for one that is not known.
+func triggerOf(e Expr) trigger.Trigger {
+	parts := make([]trigger.Trigger, len(e.Args))
+	for i, a := range e.Args {
+		parts[i] = triggerOf(a)
+	}
+	named := func(key string) trigger.Trigger {
+		if x, ok := e.Lookup(key); ok {
+			return triggerOf(x)
+		}
+		return nil
+	}
+	switch {
+	case e.IsZero(), e.Name == "default":
+		return trigger.Default{}
+	case e.Name == "after-watermark", e.Name == "after-end-of-window":
+		return trigger.AfterWatermark{Early: named("early"), Late: named("late")}
+	case e.Name == "never":
+		return trigger.Never{}
+	case e.Name == "after-each":
+		return trigger.AfterEach(parts)
+	case e.Name == "after-any":
+		return trigger.AfterAny(parts)
+	case e.Name == "after-all":
+		return trigger.AfterAll(parts)
+	case e.Name == "after-count" && len(parts) == 1:
+		n, _ := e.Args[0].Int()
+		return trigger.AfterCount(n)
+	case e.Name == "after-delay" && len(parts) == 1:
+		return trigger.AfterDelay(arg(e, 0))
+	case e.Name == "repeat" && len(parts) == 1:
+		return trigger.Repeat{Trigger: parts[0]}
+	case e.Name == "or-finally" && len(parts) == 2:
+		return trigger.OrFinally{Main: parts[0], Finally: parts[1]}
+	}
+	return nil
 }
 
 // windowFns are the window functions that are supported.

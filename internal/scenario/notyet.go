@@ -46,10 +46,4 @@ func notYetWindowing(w Windowing, add func(kind, name string)) {
 	if slices.Contains(laterFns, w.Fn.Name) {
 		add("function", w.Fn.Name)
 	}
-	if !w.Trigger.IsZero() && w.Trigger.Name != "default" {
-		add("trigger", w.Trigger.Name)
-	}
-	if w.Unsafe {
-		add("option", "unsafe")
-	}
 }
