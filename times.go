@@ -75,6 +75,38 @@ func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn
 	})
 }
 
+// ShiftTimestamps gives every element the time that fn returns, and shifts the watermark by the same amount as the times are
+// allowed to move: what leaves the step at or after its old time plus by is on time, however far back by is. by is in whole
+// milliseconds and may be negative. An earlier time fails the run with ErrSkew. The watermark moves without elements too; at
+// event.Min and event.Max it stays what it is, so that the end of the input is the end. fn also gets the element's present
+// time; it is shared by all tasks. (Beam has no such step: there, elements that are moved back behind the watermark are late.)
+func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by time.Duration, fn func(v T, present event.Time) S) PCollection[T] {
+	p := in.owner(name)
+	if by%time.Millisecond != 0 {
+		p.problem(p.path(name), fmt.Errorf("%w: %v: a shift must be whole milliseconds", ErrBadSkew, by))
+	}
+	ms := by.Milliseconds()
+	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+		st.Shift = ms
+		late := b.Counter(st, exec.EmittedLate)
+		return func(e *exec.Elem, v T) {
+			e.Enter(st)
+			t, err := event.FromStamp(fn(v, e.Time))
+			if err == nil {
+				err = event.CheckMove(e.Time.Plus(ms), t, 0)
+			}
+			if err != nil {
+				e.Fail(st, v, err)
+				return
+			}
+			if t < st.Out {
+				late.Inc(1)
+			}
+			exec.Emit(e, out, v, t)
+		}
+	})
+}
+
 // MapTimed is Map with a function that also returns the result's time, under the rule of [WithTimestamps].
 func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn func(I) (S, O), opts ...TimeOption) PCollection[O] {
 	skew := in.owner(name).skewOf(name, opts)

@@ -1,4 +1,5 @@
-// Package window has the window functions, as data: [Global], [Fixed], [Sliding] and [Sessions].
+// Package window has the window functions, as data: [Global], [Fixed], [Sliding], [Sessions], and
+// [Days], [Weeks], [Months] and [Years].
 //
 // Invariants:
 //   - Assignment is by floor division: an element is inside each of its windows, also before 1970.

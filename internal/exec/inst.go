@@ -14,6 +14,8 @@ type Inst struct {
 	Step *graph.Step
 	// Hold returns what keeps the step's output watermark back, nil if nothing ever does.
 	Hold func() (kind string, t event.Time, ok bool)
+	// Shift is added to the watermark, in milliseconds. Min and Max stay what they are.
+	Shift int64
 	// Out is the step's output watermark as its readers have seen it.
 	Out     event.Time
 	in      event.Time
@@ -46,6 +48,12 @@ func (s *Inst) advance(in event.Time) {
 	s.in = in
 	out := in
 	var held *Held
+	if s.Shift != 0 && in > event.Min && in < event.Max {
+		out = in.Plus(s.Shift)
+		if out < in {
+			held = &Held{"shift", event.Time(s.Shift)}
+		}
+	}
 	if s.Hold != nil {
 		if kind, t, ok := s.Hold(); ok && t < in {
 			out, held = t, &Held{kind, t}

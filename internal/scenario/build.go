@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	_ "time/tzdata" // zones, wherever the command runs
 
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/combine"
@@ -168,6 +169,14 @@ func (p *program) transform(s Step, b *built, in levada.PCollection[pair]) {
 	switch s.Op {
 	case "with-timestamps":
 		b.out = stampStep(in, s)
+	case "shift-watermark":
+		spec := s.Spec.(Shift)
+		fn := timeFn(spec.Fn)
+		if spec.Fn.Name == "zero" {
+			b.out = levada.ShiftTimestamps(in, s.Name, duration(spec.By), func(pair, event.Time) time.Time { return time.Time{} })
+			break
+		}
+		b.out = levada.ShiftTimestamps(in, s.Name, duration(spec.By), fn)
 	case "window":
 		b.out = levada.WindowInto(in, s.Name, windowingOf(s.Spec.(Windowing)))
 	case "group":
@@ -305,7 +314,23 @@ var windowFns = map[string]func(Expr) window.Fn{
 	"sliding": func(e Expr) window.Fn {
 		return window.Sliding(arg(e, 0), arg(e, 1)).Offset(arg(e, 2))
 	},
+	"days":     func(e Expr) window.Fn { return window.Days(zone(e)) },
+	"weeks":    func(e Expr) window.Fn { return window.Weeks(zone(e)) },
+	"months":   func(e Expr) window.Fn { return window.Months(zone(e)) },
+	"years":    func(e Expr) window.Fn { return window.Years(zone(e)) },
 	"sessions": func(e Expr) window.Fn { return window.Sessions(arg(e, 0)) },
+}
+
+// zone returns the time zone among the arguments, nil if it is not known.
+func zone(e Expr) *time.Location {
+	if len(e.Args) != 1 {
+		return nil
+	}
+	z, err := time.LoadLocation(e.Args[0].String())
+	if err != nil {
+		return nil
+	}
+	return z
 }
 
 // arg returns a duration among the arguments, 0 if it was left out.

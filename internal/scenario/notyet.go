@@ -2,11 +2,10 @@ package scenario
 
 import "slices"
 
-// later are operations, directives, options and functions of the format that are not supported yet.
+// Operations and directives of the format that are not supported yet.
 var (
-	laterOps        = []string{"poll", "shift-watermark", "side", "batch", "expire", "sorted"}
+	laterOps        = []string{"poll", "side", "batch", "expire", "sorted"}
 	laterDirectives = []string{"drain", "restart"}
-	laterFns        = []string{"days", "weeks", "months", "years"}
 )
 
 // notYet names what a file uses that is not supported yet, sorted, each once. A file that uses any of it is not run.
@@ -33,17 +32,8 @@ func notYet(f *File) ([]string, error) {
 			if slices.Contains(laterOps, s.Op) {
 				add("op", s.Op)
 			}
-			if w, ok := s.Spec.(Windowing); ok {
-				notYetWindowing(w, add)
-			}
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-func notYetWindowing(w Windowing, add func(kind, name string)) {
-	if slices.Contains(laterFns, w.Fn.Name) {
-		add("function", w.Fn.Name)
-	}
 }

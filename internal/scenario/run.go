@@ -88,9 +88,18 @@ func (x *runner) block(b *Block) ([]string, error) {
 			out = append(out, "done")
 		}
 		return out, err
-	case "metrics":
-		return x.metrics(b.Args), nil
-	case "watermarks":
+	case "metrics", "watermarks":
+		if !x.started { // what that causes is in the next group
+			x.started = true
+			if err := x.p.driver.Start(); err != nil {
+				x.failed = true
+				line, err := failure(err)
+				return []string{line}, err
+			}
+		}
+		if b.Directive == "metrics" {
+			return x.metrics(b.Args), nil
+		}
 		return x.watermarks(b.Args), nil
 	}
 	return nil, b.errorf(-1, "unknown directive %s", b.Directive)
@@ -200,7 +209,7 @@ func (x *runner) watermarks(args []string) []string {
 		}
 		line := fmt.Sprintf("%s in=%s out=%s", s.Name, FormatTime(s.In), FormatTime(s.Out))
 		if s.Held.Kind != "" && s.Out < s.In {
-			line += fmt.Sprintf(" held by %s %s", s.Held.Kind, FormatTime(s.Held.Time))
+			line += fmt.Sprintf(" held by %s %s", s.Held.Kind, FormatTime(s.Held.Time)) // of a shift the time is the shift
 		}
 		out = append(out, line)
 	}

@@ -15,11 +15,11 @@ import (
 var mustPass = []string{
 	"accumulation-modes", "combiner-fixed", "combiner-sessions", "flatten-finished", "keys", "lateness-boundary",
 	"lateness-grows", "lateness-late-step", "refused-options", "refused-triggers", "reshuffle-transparent",
-	"sessions-expired", "timestamps-assign", "timestamps-far-years", "timestamps-keep-window",
-	"timestamps-none-are-min", "timestamps-out-of-range", "timestamps-skew", "trigger-counts", "trigger-default",
-	"trigger-each-any-all", "trigger-early-delay", "trigger-may-lose", "trigger-never-repeat", "trigger-ontime-closing",
-	"trigger-or-finally", "two-groupings", "windows-end-of-time", "windows-fixed", "windows-sessions",
-	"windows-sliding-one-pane", "windows-sliding",
+	"sessions-expired", "shift-watermark-idle", "shift-watermark", "timestamps-assign", "timestamps-far-years",
+	"timestamps-keep-window", "timestamps-none-are-min", "timestamps-out-of-range", "timestamps-skew", "trigger-counts",
+	"trigger-default", "trigger-each-any-all", "trigger-early-delay", "trigger-may-lose", "trigger-never-repeat",
+	"trigger-ontime-closing", "trigger-or-finally", "two-groupings", "windows-calendar", "windows-end-of-time",
+	"windows-fixed", "windows-sessions", "windows-sliding-one-pane", "windows-sliding", "windows-weeks-years",
 }
 
 // TestScenarios runs the files of testdata/scenarios, or of the folder in LEVADA_SCENARIOS, in all modes.
