@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +47,44 @@ func (t *task) wait() bool {
 		return false
 	}
 	return true
+}
+
+// blocked runs f, which may wait for long. The triggers of the tasks that run in this goroutine go on meanwhile.
+func (t *task) blocked(f func(ctx context.Context) error) error {
+	at, ok := t.alarm()
+	if !ok || t.job.virtual {
+		return f(t.job.run.Ctx)
+	}
+	returned := make(chan func() error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				returned <- func() error { panic(r) }
+			}
+		}()
+		err := f(t.job.run.Ctx)
+		returned <- func() error { return err }
+	}()
+	for {
+		var due <-chan time.Time
+		if ok {
+			timer := time.NewTimer(at.Time().Sub(t.job.clock.Now()))
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case result := <-returned:
+			return result()
+		case <-due:
+			if t.beginBundle(); t.elem.Err == nil {
+				t.endBundle()
+			}
+			if t.elem.Err != nil {
+				return errors.Join((<-returned)(), t.elem.Err)
+			}
+		}
+		at, ok = t.alarm()
+	}
 }
 
 // alarm returns the earliest processing time at which something is due in the goroutine.

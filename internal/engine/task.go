@@ -320,7 +320,7 @@ func (t *task) Block(f func(ctx context.Context) error) error {
 	if t.endBundle(); t.bound.Elem.Err != nil {
 		return t.bound.Elem.Err
 	}
-	err := f(t.job.run.Ctx)
+	err := t.blocked(f)
 	t.beginBundle()
 	return err
 }
