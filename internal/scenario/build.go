@@ -127,7 +127,7 @@ func (p *program) step(s Step) {
 // bind adds a step whose inputs are there.
 func (p *program) bind(s Step, b *built, ins []*built) {
 	for _, in := range ins {
-		if in.lists && s.Op != "flatten" && s.Op != "reshuffle" {
+		if in.lists && s.Op != "flatten" && s.Op != "reshuffle" && s.Op != "late" {
 			b.wrong = true
 			p.refuse(s.Name, errBadArgument)
 			return
@@ -135,7 +135,7 @@ func (p *program) bind(s Step, b *built, ins []*built) {
 		if s.Op != "late" {
 			in.read = true
 		}
-		b.lists = b.lists || in.lists
+		b.lists = b.lists || in.lists && s.Op != "late"
 	}
 	switch s.Op {
 	case "script":
