@@ -16,7 +16,7 @@ import (
 
 // Switches: what the random programs use.
 const (
-	// The scenario runner refuses late of a group as bad-argument, as if it were a group into another op.
+	// What a group drops can be read as what a sum drops.
 	withLateOfGroup = true
 
 	// An element that comes after its window's end, while an unfired one of the window holds its watermark below the new
