@@ -217,3 +217,19 @@ func TestCutRFC3339(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestParseEveryByte shows that every byte at every place of the fixed form is taken or refused as the standard library does.
+func TestParseEveryByte(t *testing.T) {
+	for _, good := range []string{"2026-03-01T05:04:03.123Z", "2026-03-01T05:04:03Z", "1999-12-31T23:59:59.999Z"} {
+		for i := range good {
+			for b := range 256 {
+				s := good[:i] + string([]byte{byte(b)}) + good[i+1:]
+				want, wantErr := time.Parse(time.RFC3339Nano, s)
+				got, err := event.ParseRFC3339(s)
+				if (err == nil) != (wantErr == nil) || err == nil && got.Millis() != want.UnixMilli() {
+					t.Errorf("%q: %v, %v; want %v, %v", s, got, err, want, wantErr)
+				}
+			}
+		}
+	}
+}

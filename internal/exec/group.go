@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/levadaflow/levada/coder/plan"
@@ -100,8 +101,6 @@ type table[K comparable, V, A, R any] struct {
 	holds         progress.Holds // unless byDue
 	droppedLate   *Counter
 	droppedClosed *Counter
-	spans         []event.Window // scratch
-	hits          []int
 	one           [1]event.Window // the window of the pane that is emitted
 	at            *keyedBatch[K, V]
 	i             int         // the element of it at hand
@@ -112,7 +111,7 @@ type table[K comparable, V, A, R any] struct {
 // keyed is a key with its open windows.
 type keyed[K comparable, A any] struct {
 	key  K
-	wins []*open[K, A]
+	wins []*open[K, A] // of merging windows: in order
 }
 
 // open is one window of one key.
@@ -218,37 +217,42 @@ func (t *table[K, V, A, R]) window(key K, w event.Window, now event.Time) *open[
 			return o
 		}
 	}
-	return t.open(k, pane.State{Window: w})
+	return t.insert(k, len(k.wins), pane.State{Window: w})
 }
 
-func (t *table[K, V, A, R]) open(k *keyed[K, A], s pane.State) *open[K, A] {
+// insert makes a new window of the key, at a place among its others.
+func (t *table[K, V, A, R]) insert(k *keyed[K, A], at int, s pane.State) *open[K, A] {
 	o := &open[K, A]{State: s, acc: t.g.Fn.Zero(), key: k}
-	k.wins = append(k.wins, o)
+	k.wins = slices.Insert(k.wins, at, o)
 	return o
 }
 
 // merging returns the key's window that contains w, made of all that intersect it.
 func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window, now event.Time) *open[K, A] {
-	t.spans = t.spans[:0]
-	for _, o := range k.wins {
-		t.spans = append(t.spans, o.Window)
-	}
-	var span event.Window
-	span, t.hits = pane.Span(t.hits[:0], t.spans, w)
-	if len(t.hits) == 1 {
-		if o := k.wins[t.hits[0]]; t.g.Panes.Extend(&o.State, span) {
-			return o
+	// The key's windows are disjoint and in order, so those that intersect w lie together.
+	from, _ := slices.BinarySearchFunc(k.wins, w.Start, func(o *open[K, A], start event.Time) int {
+		if o.Window.End <= start {
+			return -1
 		}
+		return 1
+	})
+	to, span := from, w
+	for to < len(k.wins) && k.wins[to].Window.Intersects(w) {
+		span = span.Span(k.wins[to].Window)
+		to++
 	}
-	if len(t.hits) == 0 {
-		return t.open(k, pane.State{Window: w})
+	if to == from {
+		return t.insert(k, from, pane.State{Window: w})
 	}
-	olds := make([]*open[K, A], len(t.hits))
-	states := make([]*pane.State, len(t.hits))
-	for i, h := range t.hits {
-		olds[i], states[i] = k.wins[h], &k.wins[h].State
+	if to == from+1 && t.g.Panes.Extend(&k.wins[from].State, span) {
+		return k.wins[from]
 	}
-	merged := t.open(k, t.g.Panes.Merge(span, states, t.in, now))
+	olds := slices.Clone(k.wins[from:to])
+	states := make([]*pane.State, len(olds))
+	for i, o := range olds {
+		states[i] = &o.State
+	}
+	merged := t.insert(k, from, t.g.Panes.Merge(span, states, t.in, now))
 	merged.acc = olds[0].acc
 	for _, o := range olds[1:] {
 		t.g.Fn.Merge(&merged.acc, o.acc)
@@ -309,14 +313,8 @@ func (t *table[K, V, A, R]) setHold(o *open[K, A], s *pane.State) {
 func (t *table[K, V, A, R]) remove(o *open[K, A]) {
 	t.setHold(o, &pane.State{})
 	o.gone = true
-	for i, x := range o.key.wins {
-		if x == o {
-			last := len(o.key.wins) - 1
-			o.key.wins[i] = o.key.wins[last]
-			o.key.wins[last] = nil
-			o.key.wins = o.key.wins[:last]
-			return
-		}
+	if i := slices.Index(o.key.wins, o); i >= 0 {
+		o.key.wins = slices.Delete(o.key.wins, i, i+1)
 	}
 }
 
