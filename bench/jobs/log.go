@@ -97,13 +97,25 @@ func parseLog(_ *levada.Setup, out *levada.Out[request]) levada.Process[string] 
 		}
 		user, rest := cut(rest, ' ')
 		status, size := cut(rest, ' ')
-		bytes, err := strconv.ParseInt(size, 10, 64)
-		if err != nil {
-			return err
+		bytes, ok := parseSize(size)
+		if !ok {
+			return fmt.Errorf("no size: %q", line)
 		}
 		out.Emit(c, request{user: user, status: status, bytes: bytes})
 		return nil
 	}
+}
+
+// parseSize parses a number of up to 18 digits, as examples/accesslog does.
+func parseSize(s string) (n int64, ok bool) {
+	for _, c := range []byte(s) {
+		digit := c - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(digit)
+	}
+	return n, s != "" && len(s) <= 18
 }
 
 // cut cuts s at the first sep, which goes.
