@@ -111,8 +111,8 @@ func (e *StepError) Error() string { f := exec.Failure(*e); return f.Error() }
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// publicError makes an engine's error one of this package.
-func publicError(err error) error {
+// PublicError makes an engine's error one of this package. It is for the packages of this project.
+func PublicError(err error) error {
 	if f, ok := err.(*exec.Failure); ok {
 		s := StepError(*f)
 		return &s

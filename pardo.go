@@ -196,8 +196,15 @@ func (s *Setup) OnBundleFinish(f func(c *Ctx) error) {
 }
 
 func (s *Setup) hook(f func(c *Ctx) error) exec.Hook {
-	call := calls(s.st)
-	return exec.Hook{Inst: s.st, Run: func(e *exec.Elem) error { return call(e, f) }}
+	c := &Ctx{st: s.st}
+	process := Process[struct{}](func(c *Ctx, _ struct{}) error { return f(c) })
+	if invariants.Enabled {
+		process = mortal(s.st, process)
+	}
+	return exec.Hook{Inst: s.st, Run: func(e *exec.Elem) error {
+		c.e = e
+		return process(c, struct{}{})
+	}}
 }
 
 // OnClose declares a function that runs once in each instance when the run ends, well or not, if it came to a start.
@@ -206,21 +213,6 @@ func (s *Setup) OnClose(f func() error) {
 	if s.b != nil {
 		h := s.b.Hooks()
 		h.OnClose = append(h.OnClose, exec.Hook{Inst: s.st, Run: func(*exec.Elem) error { return f() }})
-	}
-}
-
-// calls returns a function that hands user code a Ctx: always the same one, or with the invariants on a new one that is over
-// when the call has returned.
-func calls(st *exec.Inst) func(e *exec.Elem, f func(c *Ctx) error) error {
-	same := &Ctx{st: st}
-	return func(e *exec.Elem, f func(c *Ctx) error) error {
-		c := same
-		if invariants.Enabled {
-			c = &Ctx{st: st}
-			defer func() { c.over = true }()
-		}
-		c.e = e
-		return f(c)
 	}
 }
 

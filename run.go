@@ -59,12 +59,12 @@ func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
 		Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle, General: o.GeneralPath,
 	})
 	if err != nil {
-		return nil, publicError(err)
+		return nil, PublicError(err)
 	}
 	if o.Progress != nil {
 		j.Watch(func() { o.Progress(progressOf(j, false)) })
 	}
-	err = publicError(j.Wait())
+	err = PublicError(j.Wait())
 	if o.Progress != nil {
 		o.Progress(progressOf(j, true))
 	}
@@ -172,6 +172,3 @@ func ResultOf(j *engine.Job) *Result {
 	slices.SortFunc(r.Distributions, func(a, b DistributionResult) int { return by(a.Step, a.Name, b.Step, b.Name) })
 	return r
 }
-
-// PublicError makes an engine's error one of this package. It is for the packages of this project.
-func PublicError(err error) error { return publicError(err) }

@@ -95,6 +95,15 @@ func (t Time) AddMillis(ms int64) Time {
 // Plus returns t plus ms milliseconds as the engine adds: within [Min, Max].
 func (t Time) Plus(ms int64) Time { return min(max(t.AddMillis(ms), Min), Max) }
 
+// Floor returns the greatest time <= t of the grid offset + n*step. step is greater than 0.
+func (t Time) Floor(step, offset Time) Time {
+	r := (t - offset) % step
+	if r < 0 {
+		r += step
+	}
+	return t - r
+}
+
 // Sub returns t-u, saturating at the ends of time.Duration (292 years).
 func (t Time) Sub(u Time) time.Duration {
 	d := t.MillisSince(u)

@@ -64,7 +64,7 @@ func (f FixedWindows) Assign(dst []event.Window, t event.Time) []event.Window {
 		return dst
 	}
 	size := event.Time(f.size / time.Millisecond)
-	start := floor(t, size, event.Time(f.offset/time.Millisecond))
+	start := t.Floor(size, event.Time(f.offset/time.Millisecond))
 	return append(dst, event.Window{Start: start, End: capped(start, size)})
 }
 
@@ -118,7 +118,7 @@ func (s SlidingWindows) Assign(dst []event.Window, t event.Time) []event.Window 
 		return dst
 	}
 	size, period := event.Time(s.size/time.Millisecond), event.Time(s.period/time.Millisecond)
-	last := floor(t, period, event.Time(s.offset/time.Millisecond))
+	last := t.Floor(period, event.Time(s.offset/time.Millisecond))
 	first := last
 	if back := t - size + 1; last >= back { // the first start that is > t - size
 		first = last - (last-back)/period*period
@@ -176,15 +176,6 @@ func (s SessionWindows) Compatible(o Fn) bool { _, ok := o.(SessionWindows); ret
 
 // String implements [Fn].
 func (s SessionWindows) String() string { return fmt.Sprintf("window.Sessions(%v)", s.gap) }
-
-// floor returns the greatest start <= t of a grid of starts offset + n*step.
-func floor(t, step, offset event.Time) event.Time {
-	r := (t - offset) % step
-	if r < 0 {
-		r += step
-	}
-	return t - r
-}
 
 // capped returns the end of a window, which is never after the end of the global one.
 func capped(start, size event.Time) event.Time { return min(start+size, event.EndOfGlobal+1) }

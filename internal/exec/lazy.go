@@ -31,10 +31,10 @@ func (s *slicer) overlapping() bool { return s.period < s.size }
 
 // slice returns the slice of t, which is not after event.EndOfGlobal.
 func (s *slicer) slice(t event.Time) event.Window {
-	start := floor(t, s.period, s.offset)
+	start := t.Floor(s.period, s.offset)
 	end := start + s.period
 	if s.rest > 0 {
-		b := floor(t, s.period, s.offset+s.rest)
+		b := t.Floor(s.period, s.offset+s.rest)
 		start, end = max(start, b), min(end, b+s.period)
 	}
 	return event.Window{Start: start, End: min(end, event.EndOfGlobal+1)}
@@ -47,16 +47,7 @@ func (s *slicer) window(start event.Time) event.Window {
 
 // first returns the start of the first window that contains the slice.
 func (s *slicer) first(slice event.Window) event.Time {
-	return floor(slice.End-1-s.size, s.period, s.offset) + s.period
-}
-
-// floor returns the greatest start <= t of a grid of starts offset + n*step.
-func floor(t, step, offset event.Time) event.Time {
-	r := (t - offset) % step
-	if r < 0 {
-		r += step
-	}
-	return t - r
+	return (slice.End-1-s.size).Floor(s.period, s.offset) + s.period
 }
 
 // lazy returns the window step whose windows the grouping step head computes by itself, nil if there is none: between the two

@@ -99,7 +99,7 @@ func (t *sliding[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	e.Enter(t.st)
 	t.fireAll(e, in)
 	// Windows that have expired without an element will not come out for a late one.
-	t.next = max(t.next, floor(in-t.grid.size, t.grid.period, t.grid.offset)+t.grid.period)
+	t.next = max(t.next, (in-t.grid.size).Floor(t.grid.period, t.grid.offset)+t.grid.period)
 	t.tidy()
 }
 
