@@ -41,6 +41,12 @@ var (
 	ErrValueType = plan.ErrValueType
 	// ErrOtherPipeline: the inputs of a step belong to different pipelines.
 	ErrOtherPipeline = errors.New("collections of different pipelines")
+	// ErrStatefulMerging: a step with state has windows that merge, so that there is no one window for its state.
+	ErrStatefulMerging = errors.New("state in windows that merge")
+	// ErrDuplicateState: two cells of one kind, or two timers, of a step have the same name.
+	ErrDuplicateState = errors.New("duplicate name of a state or timer")
+	// ErrBadTimer: a timer has no function, or two, or there are too many timers.
+	ErrBadTimer = errors.New("bad timer")
 	// ErrDeclaring: a handle was used while the pipeline was being built.
 	ErrDeclaring = errors.New("used while the pipeline is built")
 )
@@ -53,6 +59,14 @@ var (
 	ErrOutOfRange = event.ErrOutOfRange
 	// ErrZeroTime: a time function returned the zero time.Time.
 	ErrZeroTime = event.ErrZeroTime
+	// ErrForeignState: a cell or timer was used outside of its own step's calls for a key.
+	ErrForeignState = errors.New("state is used outside of the calls of its step")
+	// ErrTimerExpiry: an event timer was set beyond its window's expiry, or any timer in the call at the expiry.
+	ErrTimerExpiry = exec.ErrTimerExpiry
+	// ErrTimerOutput: a timer's output time is before the call's time, after the time it fires at, or after the window's expiry.
+	ErrTimerOutput = exec.ErrTimerOutput
+	// ErrTimerLoop: timers set each other for ever without time going on.
+	ErrTimerLoop = exec.ErrTimerLoop
 	// ErrStuck: nothing can run although the input has not finished. The text says who waits for whom.
 	ErrStuck = engine.ErrStuck
 	// ErrSwallowed: user code recovered a panic of a step that reads its output, so that an element was lost.

@@ -13,10 +13,12 @@ import (
 
 // Ctx is what a DoFn is told of the element at hand. It is valid during the call only, in that goroutine only.
 type Ctx struct {
-	e    *exec.Elem
-	st   *exec.Inst
-	over bool // with the invariants on: the call has returned
-	_    exec.Apart
+	e      *exec.Elem
+	st     *exec.Inst
+	fire   exec.Firing // the timer whose function is called
+	firing bool        // there is one
+	over   bool        // with the invariants on: the call has returned
+	_      exec.Apart
 }
 
 func (c *Ctx) elem() *exec.Elem {
@@ -26,7 +28,8 @@ func (c *Ctx) elem() *exec.Elem {
 	return c.e
 }
 
-// Time returns the element's event time; at a bundle's start and end event.Min.
+// Time returns the element's event time; at a bundle's start and end event.Min; in a timer's function its output time, and after
+// event.Max if it was set without a hold; at a window's expiry the window's last instant.
 func (c *Ctx) Time() event.Time { return c.elem().Time }
 
 // Window returns the one window of the element that this call is for; at a bundle's start and end the global one.
@@ -39,6 +42,12 @@ func (c *Ctx) Window() event.Window {
 
 // Pane returns the firing that the element came out of, event.NoPane if none.
 func (c *Ctx) Pane() event.Pane { return c.elem().Pane }
+
+// FireTime returns, in a timer's function, the time that the timer was set for; else 0.
+func (c *Ctx) FireTime() event.Time { c.elem(); return c.fire.At }
+
+// Tag returns, in a timer's function, the tag that the timer was set with; else "".
+func (c *Ctx) Tag() string { c.elem(); return c.fire.Tag }
 
 // Context returns a context that is done when the run ends. Whatever may wait should use it.
 func (c *Ctx) Context() context.Context { return c.elem().Run.Ctx }
@@ -60,6 +69,10 @@ func (o *Out[T]) Emit(c *Ctx, v T) {
 	e := c.elem()
 	if e.Err == nil {
 		sink := o.bound()
+		if e.Time > event.Max {
+			e.Fail(o.st, v, fmt.Errorf("%w: a timer that was set without a hold has no output time", ErrOutOfRange))
+			return
+		}
 		e.Nested++
 		sink(e, v)
 		e.Nested--
@@ -81,22 +94,18 @@ func (o *Out[T]) EmitAt(c *Ctx, v T, t event.Time) {
 	}
 }
 
-// EmitIn emits v at time t in window w with no pane. It is for OnBundleFinish, where there is no element at hand; t must be
-// within [event.Min, event.Max].
+// EmitIn emits v at time t in window w with no pane. It is for OnBundleFinish, where there is no element at hand and t may be
+// any time within [event.Min, event.Max]; elsewhere the rule of EmitAt holds.
 func (o *Out[T]) EmitIn(c *Ctx, v T, t event.Time, w event.Window) {
 	e := c.elem()
 	if e.Err != nil {
-		return
-	}
-	if err := t.Check(); err != nil {
-		e.Fail(o.st, v, fmt.Errorf("EmitIn at %d ms: %w", t.Millis(), err))
 		return
 	}
 	sink := o.bound()
 	old, pane := e.Win, e.Pane
 	e.Win, e.Pane = []event.Window{w}, event.NoPane
 	e.Nested++
-	exec.Emit(e, sink, v, t)
+	retime(e, o.st, sink, v, t, o.skew, o.late)
 	e.Nested--
 	e.Win, e.Pane = old, pane
 	e.Enter(o.st)
@@ -346,7 +355,7 @@ func processSink[I any](st *exec.Inst, process Process[I]) exec.Sink[I] {
 // mortal gives each call a context of its own, which is over when the call has returned.
 func mortal[I any](st *exec.Inst, process Process[I]) Process[I] {
 	return func(c *Ctx, v I) error {
-		own := &Ctx{e: c.e, st: st}
+		own := &Ctx{e: c.e, st: st, fire: c.fire, firing: c.firing}
 		defer func() { own.over = true }()
 		return process(own, v)
 	}

@@ -24,16 +24,23 @@ var AnySkew = TimeOption{math.MaxInt64}
 func (p *Pipeline) skewOf(name string, opts []TimeOption) int64 {
 	ms := int64(0)
 	for _, o := range opts {
-		switch {
-		case o == AnySkew:
-			ms = event.AnySkew
-		case o.skew < 0 || o.skew%time.Millisecond != 0:
-			p.problem(p.path(name), fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadSkew, o.skew))
-		default:
-			ms = o.skew.Milliseconds()
+		var err error
+		if ms, err = o.millis(); err != nil {
+			p.problem(p.path(name), err)
 		}
 	}
 	return ms
+}
+
+// millis returns the skew in milliseconds.
+func (o TimeOption) millis() (int64, error) {
+	switch {
+	case o == AnySkew:
+		return event.AnySkew, nil
+	case o.skew < 0 || o.skew%time.Millisecond != 0:
+		return 0, fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadSkew, o.skew)
+	}
+	return o.skew.Milliseconds(), nil
 }
 
 // retime gives v to out at time t if the rule allows it, else fails the step.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +108,43 @@ func (j *Job) Tick() {
 			j.put(t, message{kind: msgTick})
 		}
 	}
+}
+
+// deferring notes that a task has watermarks which it will take when told.
+func (j *Job) deferring(t *task) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !slices.Contains(j.deferred, t) {
+		j.deferred = append(j.deferred, t)
+	}
+}
+
+// advance lets the watermark of one stage move, if any is to: under a virtual clock that happens when nothing else does, from the
+// first stage to the last, and in all its tasks and from all their senders at once. So a stage sees its watermark move once, at any
+// parallelism.
+func (j *Job) advance() bool {
+	first := j.takeDeferred()
+	for _, t := range first {
+		j.put(t, message{kind: msgAdvance})
+	}
+	return len(first) > 0
+}
+
+// takeDeferred returns the tasks of the first stage that has watermarks to take.
+func (j *Job) takeDeferred() []*task {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var first []*task
+	for _, t := range j.deferred {
+		if len(first) > 0 && t.stage.ID < first[0].stage.ID {
+			first = first[:0]
+		}
+		if len(first) == 0 || t.stage == first[0].stage {
+			first = append(first, t)
+		}
+	}
+	j.deferred = slices.DeleteFunc(j.deferred, func(t *task) bool { return slices.Contains(first, t) })
+	return first
 }
 
 // Watch calls f five times a second, in a goroutine of its own, until the job has ended.

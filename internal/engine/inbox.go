@@ -14,6 +14,7 @@ const (
 	msgBatch                 // elements
 	msgWatermark             // a sender's watermark
 	msgCall                  // something to run in the task
+	msgAdvance               // take the watermarks that have been deferred
 	msgTick                  // a virtual clock has moved
 	msgWake                  // the ledger has moved: end a bundle
 )

@@ -49,10 +49,11 @@ type Job struct {
 	over       chan struct{} // closed when it has ended
 	watch      chan struct{} // closed when Watch's goroutine has ended; nil without one
 
-	mu      sync.Mutex
-	ending  bool
-	err     error
-	waiters []chan struct{} // told when the job is quiet
+	mu       sync.Mutex
+	ending   bool
+	err      error
+	waiters  []chan struct{} // told when the job is quiet
+	deferred []*task         // have watermarks to take; under a virtual clock
 }
 
 // errNegative is for wrong options.
@@ -331,7 +332,7 @@ func (j *Job) supervise() {
 // onQuiet decides what it means that nothing runs.
 func (j *Job) onQuiet() {
 	switch {
-	case j.inflight.Load() != 0:
+	case j.inflight.Load() != 0 || j.advance():
 		return
 	case j.unfinished.Load() == 0:
 		j.end(nil)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/levadaflow/levada/event"
@@ -29,6 +30,7 @@ type task struct {
 	inbox    *inbox
 	frontier *progress.Frontier // nil in a stage that begins with a root
 	ports    []*port
+	deferred []message     // watermarks that have come and are not in the frontier
 	ended    chan struct{} // closed when the goroutine has ended
 
 	// The open bundle.
@@ -178,12 +180,18 @@ func (t *task) handle(m *message) {
 			t.bound.Root.Start(e, t)
 		}
 	case msgBatch:
+		if slices.ContainsFunc(t.deferred, func(d message) bool { return d.sender == m.sender }) {
+			t.advance() // what a sender says stays in its order
+		}
 		t.batch(m)
 	case msgWatermark:
-		if t.frontier.Set(m.sender, m.mark, m.idle) {
-			t.beginBundle()
-			t.bound.Reader.Advance(e, t.frontier.In())
+		if t.deferred = append(t.deferred, *m); t.job.virtual {
+			t.job.deferring(t)
+		} else {
+			t.advance()
 		}
+	case msgAdvance:
+		t.advance()
 	case msgCall:
 		t.beginBundle()
 		m.call(e)
@@ -193,6 +201,19 @@ func (t *task) handle(m *message) {
 	}
 	t.open = true // so that a bundle's end follows
 	t.taken++
+}
+
+// advance takes the watermarks that have come.
+func (t *task) advance() {
+	moved := false
+	for _, m := range t.deferred {
+		moved = t.frontier.Set(m.sender, m.mark, m.idle) || moved
+	}
+	t.deferred = t.deferred[:0]
+	if moved {
+		t.beginBundle()
+		t.bound.Reader.Advance(t.elem, t.frontier.In())
+	}
 }
 
 // batch reads a batch, in pieces if bundles are limited.

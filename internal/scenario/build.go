@@ -32,7 +32,7 @@ var codes = []struct {
 	{levada.ErrDuplicateName, "duplicate-name"}, {levada.ErrBadWindow, "bad-window"}, {levada.ErrBadLateness, "bad-lateness"},
 	{levada.ErrBadSkew, "bad-skew"}, {levada.ErrUnboundedGlobal, "unbounded-global"},
 	{levada.ErrAccumulationUnset, "accumulation-unset"}, {levada.ErrIncompatibleFlatten, "incompatible-flatten"},
-	{levada.ErrUnsafeTrigger, "unsafe-trigger"}, {levada.ErrBadTrigger, "bad-argument"},
+	{levada.ErrStatefulMerging, "stateful-merging"}, {levada.ErrUnsafeTrigger, "unsafe-trigger"}, {levada.ErrBadTrigger, "bad-argument"},
 }
 
 // failures are the codes for a pipeline that fails while it runs.
@@ -158,6 +158,11 @@ func (p *program) bind(s Step, b *built, ins []*built) {
 		}
 		b.out = levada.Flatten(s.Name, ins[0].out, more...)
 	default:
+		if _, unknown := s.Spec.(Unknown); unknown {
+			b.wrong = true
+			p.refuse(s.Name, errUnknownOp)
+			return
+		}
 		p.transform(s, b, ins[0].out)
 	}
 }
@@ -202,10 +207,15 @@ func (p *program) transform(s Step, b *built, in levada.PCollection[pair]) {
 		n := s.Spec.(Add).N
 		b.out = levada.Map(in, s.Name, func(kv pair) pair { return pair{Key: kv.Key, Value: number(kv.Value.N + n)} })
 	default:
-		b.wrong = true
-		p.refuse(s.Name, errUnknownOp)
+		fn, err := stateful(s)
+		if err != nil {
+			b.wrong = true
+			p.refuse(s.Name, err)
+			return
+		}
+		b.out = levada.ParDoKeyed(in, s.Name, fn, late)
 	}
-	if !slices.Contains([]string{"group", "sum", "count", "min", "max"}, s.Op) {
+	if !slices.Contains([]string{"group", "sum", "count", "min", "max", "batch", "expire", "sorted"}, s.Op) {
 		b.late = nil
 	}
 }

@@ -76,8 +76,11 @@ func (x *runner) block(b *Block) ([]string, error) {
 		}
 		return []string{"ok"}, nil
 	}
-	if x.p == nil || x.failed {
+	if x.p == nil {
 		return nil, b.errorf(-1, "%s needs a pipeline that runs", b.Directive)
+	}
+	if x.failed {
+		return []string{"there is no pipeline that runs"}, nil
 	}
 	switch b.Directive {
 	case "feed":
