@@ -47,6 +47,8 @@ var (
 	ErrDuplicateState = errors.New("duplicate name of a state or timer")
 	// ErrBadTimer: a timer has no function, or two, or there are too many timers.
 	ErrBadTimer = errors.New("bad timer")
+	// ErrBadBatch: the limits of a GroupIntoBatches make no sense.
+	ErrBadBatch = errors.New("bad limits of a batch")
 	// ErrDeclaring: a handle was used while the pipeline was being built.
 	ErrDeclaring = errors.New("used while the pipeline is built")
 )
