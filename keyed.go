@@ -121,7 +121,7 @@ func parDoKeyed[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 	op.Bind = func(b *exec.Binder, st *exec.Inst, sinks []any, state *exec.State) exec.Calls[K, V] {
 		s := &Keyed[K]{Setup: &Setup{step: st.Step.Name, b: b, st: st}, state: state}
 		var process Process[KV[K, V]]
-		x := outs{sinks, s.Setup, 0, b.Counter(st, exec.EmittedLate)}
+		x := outs{sinks, s.Setup, 0, b.Late(st, exec.EmittedLate)}
 		guard(b.Elem, st, func() { process = setup(s, x) })
 		if !slices.Equal(s.declared, declared) {
 			b.Elem.Fail(st, nil, fmt.Errorf("the setup declared %q while the pipeline was built and %q now", declared, s.declared))

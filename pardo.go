@@ -61,7 +61,7 @@ type Out[T any] struct {
 	st   *exec.Inst
 	step string
 	skew int64
-	late *exec.Counter
+	late *exec.Late
 }
 
 // Emit emits v with the time, window and pane of the element at hand.
@@ -264,7 +264,7 @@ type outs struct {
 	sinks []any // empty while declaring
 	s     *Setup
 	skew  int64
-	late  *exec.Counter
+	late  *exec.Late
 }
 
 func outOf[T any](x outs, i int) *Out[T] {
@@ -283,7 +283,7 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 	declared := p.declare(name, func(s *Setup) { setup(s, outs{s: s, skew: skew}) })
 	op := &exec.ChainOp{Bind: func(b *exec.Binder, st *exec.Inst, sinks []any) any {
 		s := &Setup{step: st.Step.Name, b: b, st: st}
-		x := outs{sinks, s, skew, b.Counter(st, exec.EmittedLate)}
+		x := outs{sinks, s, skew, b.Late(st, exec.EmittedLate)}
 		var process Process[I]
 		guard(b.Elem, st, func() { process = setup(s, x) })
 		if !slices.Equal(s.declared, declared) {

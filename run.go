@@ -2,6 +2,8 @@ package levada
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +37,11 @@ type Embedded struct {
 	// GeneralPath makes groupings take the general path where the fast one would do. It is a knob for tests: results do not
 	// depend on it.
 	GeneralPath bool
+	// Logger gets a line when a step counts its first late element, and when one stands still; nil is slog.Default().
+	Logger *slog.Logger
+	// StallAfter is how long a step's watermark may stand while elements wait in the step before that is logged, with what it waits
+	// for; 0 is a minute, a negative time means never.
+	StallAfter time.Duration
 	// Progress is called about five times a second while the pipeline runs, and once at the end; nil for nothing.
 	Progress func(Progress)
 }
@@ -57,6 +64,7 @@ func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
 	}
 	j, err := engine.Start(ctx, g, engine.Options{
 		Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle, General: o.GeneralPath,
+		Logger: o.Logger, StallAfter: o.StallAfter,
 	})
 	if err != nil {
 		return nil, PublicError(err)
@@ -103,22 +111,45 @@ type StepResult struct {
 
 // Held is what keeps a step's output watermark back.
 type Held struct {
-	Kind string // "pane": open windows with elements
+	// Kind is "pane" (open windows with elements), "timer" (the output time of a timer, or the call at a window's expiry), "element"
+	// (elements that wait), "shift" (ShiftTimestamps; Time is then the shift in milliseconds) or "split" (of a source).
+	Kind string
 	Time event.Time
+	By   string // the name of the split
 }
 
 // CounterResult is a counter of a step. The engine's own are dropped_late (pairs of element and window that came too late for a
-// grouping), emitted_late (elements that left a step behind its watermark), no_window (elements in no window), records and
+// grouping or a step with state), dropped_closed (pairs that came after their window's trigger had finished), emitted_late
+// (elements that left a step behind its watermark), no_window (elements in no window), records and
 // bytes (of sources).
 type CounterResult struct {
 	Step, Name string
 	Value      int64
 }
 
-// DistributionResult is a distribution of a step.
+// DistributionResult is a distribution of a step. The engine's own are dropped_late_ms and emitted_late_ms: how far, in milliseconds,
+// the elements that are counted as dropped_late and emitted_late were behind the watermark.
 type DistributionResult struct {
 	Step, Name           string
 	Count, Sum, Min, Max int64
+}
+
+// String has a line for each step: its watermarks, and what holds it.
+func (r *Result) String() string {
+	var b strings.Builder
+	for _, s := range r.Steps {
+		fmt.Fprintf(&b, "%s in=%v out=%v", s.Name, s.In, s.Out)
+		switch {
+		case s.Held.By != "":
+			fmt.Fprintf(&b, " held by %s %s %v", s.Held.Kind, s.Held.By, s.Held.Time)
+		case s.Held.Kind == "shift":
+			fmt.Fprintf(&b, " held by shift %v", time.Duration(s.Held.Time)*time.Millisecond)
+		case s.Held.Kind != "":
+			fmt.Fprintf(&b, " held by %s %v", s.Held.Kind, s.Held.Time)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // Counter returns a counter of the step with that path, 0 if there is none.
@@ -149,7 +180,9 @@ func ResultOf(j *engine.Job) *Result {
 		order[s.Name] = i
 		x := StepResult{Name: s.Name, In: s.In, Out: s.Out}
 		if s.Held != nil {
-			x.Held = Held{s.Held.Kind, s.Held.Time}
+			x.Held = Held{Kind: s.Held.Kind, Time: s.Held.Time}
+		} else if s.By != "" && s.Out < event.Max {
+			x.Held = Held{Kind: "split", Time: s.Out, By: s.By}
 		}
 		r.Steps = append(r.Steps, x)
 	}

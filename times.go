@@ -44,7 +44,7 @@ func (o TimeOption) millis() (int64, error) {
 }
 
 // retime gives v to out at time t if the rule allows it, else fails the step.
-func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.Time, skew int64, late *exec.Counter) {
+func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.Time, skew int64, late *exec.Late) {
 	if t < e.Time || t > event.Max || t < event.Min {
 		if err := event.CheckMove(e.Time, t, skew); err != nil {
 			e.Fail(st, v, err)
@@ -52,7 +52,7 @@ func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.T
 		}
 	}
 	if t < st.Out {
-		late.Inc(1)
+		late.Note(e, t, st.Out)
 	}
 	exec.Emit(e, out, v, t)
 }
@@ -70,7 +70,7 @@ func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn
 	opts ...TimeOption) PCollection[T] {
 	skew := in.owner(name).skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
-		late := b.Counter(st, exec.EmittedLate)
+		late := b.Late(st, exec.EmittedLate)
 		return func(e *exec.Elem, v T) {
 			e.Enter(st)
 			if t, err := event.FromStamp(fn(v, e.Time)); err != nil {
@@ -95,7 +95,7 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 	ms := by.Milliseconds()
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		st.Shift = ms
-		late := b.Counter(st, exec.EmittedLate)
+		late := b.Late(st, exec.EmittedLate)
 		return func(e *exec.Elem, v T) {
 			e.Enter(st)
 			t, err := event.FromStamp(fn(v, e.Time))
@@ -107,7 +107,7 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 				return
 			}
 			if t < st.Out {
-				late.Inc(1)
+				late.Note(e, t, st.Out)
 			}
 			exec.Emit(e, out, v, t)
 		}
@@ -118,7 +118,7 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn func(I) (S, O), opts ...TimeOption) PCollection[O] {
 	skew := in.owner(name).skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
-		late := b.Counter(st, exec.EmittedLate)
+		late := b.Late(st, exec.EmittedLate)
 		return func(e *exec.Elem, v I) {
 			e.Enter(st)
 			s, o := fn(v)

@@ -3,6 +3,7 @@ package levadatest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 type Driver struct {
 	// Pipeline is what sources and steps are added to, before Start.
 	Pipeline *levada.Pipeline
-	// Run says how the pipeline is run; its Clock and Progress are not used. Set it before Start.
+	// Run says how the pipeline is run; its Clock and Progress are not used, and without a Logger nothing is
+	// logged. Set it before Start.
 	Run levada.Embedded
 
 	clock   *engine.Virtual
@@ -44,12 +46,21 @@ func (d *Driver) Start() error {
 	d.cancel = cancel
 	d.job, err = engine.Start(ctx, g, engine.Options{
 		Parallelism: d.Run.Parallelism, MaxBundle: d.Run.MaxBundle, General: d.Run.GeneralPath, Clock: d.clock,
+		Logger: d.logger(),
 	})
 	if err != nil {
 		cancel()
 		return levada.PublicError(err)
 	}
 	return d.quiesce()
+}
+
+// logger returns the run's logger, which is silent unless one was set.
+func (d *Driver) logger() *slog.Logger {
+	if d.Run.Logger != nil {
+		return d.Run.Logger
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 func (d *Driver) quiesce() error { return levada.PublicError(d.job.Quiesce()) }

@@ -24,10 +24,16 @@ type Harness struct {
 	collected int
 }
 
-// New returns a harness with an empty pipeline, in h.Pipeline. The run is stopped when the test ends.
+// New returns a harness with an empty pipeline, in h.Pipeline. The run is stopped when the test ends; if that has failed, the
+// steps' watermarks are logged.
 func New(t testing.TB) *Harness {
 	h := &Harness{Driver: NewDriver(), t: t}
-	t.Cleanup(h.Stop)
+	t.Cleanup(func() {
+		if r := h.Result(); t.Failed() && r != nil {
+			t.Logf("the steps' watermarks:\n%v", r)
+		}
+		h.Stop()
+	})
 	return h
 }
 

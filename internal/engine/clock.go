@@ -165,3 +165,20 @@ func (j *Job) Watch(f func()) {
 		}
 	}()
 }
+
+// watchStalls looks at the steps until the job ends.
+func (j *Job) watchStalls() {
+	x := &stalls{after: j.options.StallAfter}
+	tick := time.NewTicker(min(max(x.after/4, time.Millisecond), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, line := range x.look(j.graph, j.Steps(), j.clock.Now()) {
+				j.options.Logger.Warn(line)
+			}
+		case <-j.done:
+			return
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,6 +24,8 @@ type Options struct {
 	MaxBundle   int                   // elements; 0: no limit of its own
 	Grace       time.Duration         // how long an ending run waits for user code to return; 0: 5 s
 	General     bool                  // switches the fast paths off, for tests
+	Logger      *slog.Logger          // for late data and steps that stand still; nil: slog.Default()
+	StallAfter  time.Duration         // how long a step stands still before that is logged; 0: a minute, negative: never
 	Holds       map[string]event.Time // keeps the output of steps back for ever; for tests of the stuck report
 }
 
@@ -48,6 +51,7 @@ type Job struct {
 	done       chan struct{} // closed when the run is ending
 	over       chan struct{} // closed when it has ended
 	watch      chan struct{} // closed when Watch's goroutine has ended; nil without one
+	lateLog    lateLog
 
 	mu       sync.Mutex
 	ending   bool
@@ -70,6 +74,12 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	if o.Clock == nil {
 		o.Clock = System{}
 	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.StallAfter == 0 {
+		o.StallAfter = time.Minute
+	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
 	}
@@ -80,7 +90,7 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	_, j.virtual = o.Clock.(*Virtual)
 	inner, cancel := context.WithCancel(ctx)
 	j.cancel = cancel
-	j.run = &exec.Run{Ctx: inner}
+	j.run = &exec.Run{Ctx: inner, Late: j.late}
 	if err := j.prepare(inner); err != nil {
 		cancel()
 		return nil, err
@@ -101,6 +111,9 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 		}
 	}
 	go j.supervise()
+	if !j.virtual && o.StallAfter > 0 {
+		go j.watchStalls()
+	}
 	return j, nil
 }
 

@@ -18,7 +18,8 @@ type StepStatus struct {
 	Name    string
 	In, Out event.Time
 	Held    *exec.Held // what keeps Out below In; nil if nothing does
-	By      string     // with Held: the source's split, or ""
+	By      string     // the split that holds a source back, or ""
+	Pending bool       // something waits in it for the watermark or the clock
 }
 
 // Steps returns the watermarks of all steps, in the pipeline's order. It may be called at any time.
@@ -32,6 +33,7 @@ func (j *Job) Steps() []StepStatus {
 			s := &all[st.Step.ID]
 			in, out, held := st.Seen()
 			s.In = min(s.In, in)
+			s.Pending = s.Pending || st.Pending()
 			if out < s.Out || held != nil && s.Held == nil {
 				s.Out, s.Held = min(s.Out, out), held
 			}
@@ -76,19 +78,19 @@ func (j *Job) stuck() error {
 		case st.By != "":
 			fmt.Fprintf(&b, ", waits for split %s", st.By)
 		case len(s.Inputs) > 0:
-			fmt.Fprintf(&b, ", waits for %s", waitsFor(s, status))
+			fmt.Fprintf(&b, ", waits for %s", waitsFor(s, status).Name)
 		}
 	}
 	return fmt.Errorf("%w: nothing can run, and these steps have not finished:%s", ErrStuck, b.String())
 }
 
-// waitsFor names the input with the least output watermark.
-func waitsFor(s *graph.Step, status []StepStatus) string {
+// waitsFor returns the input with the least output watermark.
+func waitsFor(s *graph.Step, status []StepStatus) *graph.Step {
 	least := s.Inputs[0].Step
 	for _, in := range s.Inputs[1:] {
 		if status[in.Step.ID].Out < status[least.ID].Out {
 			least = in.Step
 		}
 	}
-	return least.Name
+	return least
 }

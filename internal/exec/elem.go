@@ -35,7 +35,9 @@ type Apart [128]byte
 
 // Run is what all tasks of a run share.
 type Run struct {
-	Ctx     context.Context
+	Ctx context.Context
+	// Late is told, once a task, that a step counts elements behind a watermark; nil if nobody wants to know.
+	Late    func(step, counter string, t, mark event.Time)
 	stopped atomic.Bool
 }
 

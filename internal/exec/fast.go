@@ -25,7 +25,7 @@ type fast[K comparable, V, A, R any] struct {
 	pool        store.Pool[K, A]
 	one         [1]event.Window
 	at          fastCursor[K, V, A]
-	droppedLate *Counter
+	droppedLate *Late
 	noWindow    *Counter // of the window step, if there is a grid
 	_           Apart
 }
@@ -48,7 +48,7 @@ type fastWindow[K comparable, A any] struct {
 func newFast[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *Inst, outs []any) *fast[K, V, A, R] {
 	t := &fast[K, V, A, R]{
 		g: g, st: st, in: event.Min, out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
-		droppedLate: b.Counter(st, DroppedLate),
+		droppedLate: b.Late(st, DroppedLate),
 	}
 	if from := b.lazy(st.Step); from != nil {
 		t.grid = new(newSlicer(g.Lazy))
@@ -184,7 +184,7 @@ func (t *fast[K, V, A, R]) find(e *Elem, k K, v V) *fastWindow[K, A] {
 }
 
 func (t *fast[K, V, A, R]) drop(e *Elem, k K, v V) {
-	t.droppedLate.Inc(1)
+	t.droppedLate.Note(e, e.Time, t.in)
 	t.late(e, k, v)
 	e.Enter(t.st)
 }

@@ -11,16 +11,19 @@ import (
 	"github.com/levadaflow/levada/internal/invariants"
 	"github.com/levadaflow/levada/internal/pane"
 	"github.com/levadaflow/levada/internal/progress"
+	"github.com/levadaflow/levada/window"
 )
 
 // Group says how values V of keys K are collected in accumulators A and what a pane shows of them, R.
 type Group[K comparable, V, A, R any] struct {
 	Keys     *plan.Plan[K]
+	Values   *plan.Plan[V]
 	Sum      func(event.KV[K, V]) uint64 // tells elements apart, for the invariants
 	Fn       combine.Fn[V, A, R]         // keeps nothing of a value that it has not cloned
 	Combines bool                        // accumulators are small: it pays to combine before the exchange
 	Panes    pane.Strategy
-	Lazy     Grid // the windows, if they follow from the time alone; else nil
+	Lazy     Grid          // the windows, if they follow from the time alone; else nil
+	Merger   window.Merger // of merging windows; nil if those merge that intersect
 }
 
 // Op returns the step: an exchange by key and a table behind it. Output 0 has the panes, output 1 the elements that came too
@@ -28,6 +31,7 @@ type Group[K comparable, V, A, R any] struct {
 func (g Group[K, V, A, R]) Op() *HeadOp {
 	g.Sum = SumOf(g.Sum)
 	op := &HeadOp{
+		Remote: g.remote(),
 		Writer: func(b *Binder, head *graph.Step, out Output) (any, Flusher) {
 			w := newKeyedWriter(&g, b, head, out)
 			return newPair(w.push), w
@@ -99,19 +103,20 @@ type table[K comparable, V, A, R any] struct {
 	alarms        dueQueue[K, A]
 	byDue         bool           // a window holds at its last instant until it is gone: what is due first says it
 	holds         progress.Holds // unless byDue
-	droppedLate   *Counter
+	droppedLate   *Late
 	droppedClosed *Counter
 	one           [1]event.Window // the window of the pane that is emitted
 	at            *keyedBatch[K, V]
 	i             int         // the element of it at hand
 	firing        *open[K, A] // whose time has come
+	merges        merges      // of a window.Merger
 	_             Apart
 }
 
 // keyed is a key with its open windows.
 type keyed[K comparable, A any] struct {
 	key  K
-	wins []*open[K, A] // of merging windows: in order
+	wins []*open[K, A] // of merging windows in order: by label and start, or as a window.Merger sees them
 }
 
 // open is one window of one key.
@@ -138,7 +143,7 @@ func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *In
 	t := &table[K, V, A, R]{
 		g: g, st: st, in: event.Min, keys: map[K]*keyed[K, A]{},
 		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
-		droppedLate: b.Counter(st, DroppedLate), droppedClosed: b.Counter(st, DroppedClosed),
+		droppedLate: b.Late(st, DroppedLate), droppedClosed: b.Counter(st, DroppedClosed),
 		alarms: dueQueue[K, A]{which: byClock},
 	}
 	t.byDue = g.Panes.Time == pane.EndOfWindow && g.Panes.LatenessMillis == 0 && g.Panes.Default()
@@ -183,11 +188,15 @@ func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 		}
 		e.Win = wins[i : i+1 : i+1]
 		if t.g.Panes.Expired(w, t.in) {
-			t.droppedLate.Inc(1)
+			t.droppedLate.Note(e, at, t.in)
 			t.late(e, k, v)
 			continue
 		}
-		o := t.window(k, w, e.Now)
+		o, err := t.window(e, k, w)
+		if err != nil {
+			e.Fail(t.st, event.KV[K, V]{Key: k, Value: v}, err)
+			break
+		}
 		if o.Closed() {
 			t.droppedClosed.Inc(1)
 			t.settle(o, e.Now)
@@ -202,22 +211,25 @@ func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 }
 
 // window returns the key's window that an element of w belongs to, after merging.
-func (t *table[K, V, A, R]) window(key K, w event.Window, now event.Time) *open[K, A] {
+func (t *table[K, V, A, R]) window(e *Elem, key K, w event.Window) (*open[K, A], error) {
 	k := t.keys[key]
 	if k == nil {
 		k = &keyed[K, A]{key: t.g.Keys.Clone(key)}
 		t.keys[k.key] = k
 		t.most = max(t.most, len(t.keys))
 	}
-	if t.g.Panes.Merging {
-		return t.merging(k, w, now)
+	switch {
+	case t.g.Panes.Merging && t.g.Merger != nil:
+		return t.mergeBy(e, k, w)
+	case t.g.Panes.Merging:
+		return t.merging(k, w, e.Now), nil
 	}
 	for _, o := range k.wins {
 		if o.Window == w {
-			return o
+			return o, nil
 		}
 	}
-	return t.insert(k, len(k.wins), pane.State{Window: w})
+	return t.insert(k, len(k.wins), pane.State{Window: w}), nil
 }
 
 // insert makes a new window of the key, at a place among its others.
@@ -227,17 +239,21 @@ func (t *table[K, V, A, R]) insert(k *keyed[K, A], at int, s pane.State) *open[K
 	return o
 }
 
-// merging returns the key's window that contains w, made of all that intersect it.
+// merging returns the key's window that covers w, made of all that intersect it and have its label.
 func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window, now event.Time) *open[K, A] {
-	// The key's windows are disjoint and in order, so those that intersect w lie together.
+	// The key's windows of one label are disjoint and in order, so those that intersect w lie together.
+	label := w.Label()
 	from, _ := slices.BinarySearchFunc(k.wins, w.Start, func(o *open[K, A], start event.Time) int {
+		if l := o.Window.Label(); l != label {
+			return strings.Compare(l, label)
+		}
 		if o.Window.End <= start {
 			return -1
 		}
 		return 1
 	})
 	to, span := from, w
-	for to < len(k.wins) && k.wins[to].Window.Intersects(w) {
+	for to < len(k.wins) && k.wins[to].Window.Intersects(w) && k.wins[to].Window.Label() == label {
 		span = span.Span(k.wins[to].Window)
 		to++
 	}
@@ -248,17 +264,22 @@ func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window, now event.Ti
 		return k.wins[from]
 	}
 	olds := slices.Clone(k.wins[from:to])
+	for _, o := range olds {
+		t.remove(o)
+	}
+	return t.join(k, from, span, olds, now)
+}
+
+// join makes a window out of olds, which have been removed, and puts it at a place among the key's others.
+func (t *table[K, V, A, R]) join(k *keyed[K, A], at int, w event.Window, olds []*open[K, A], now event.Time) *open[K, A] {
 	states := make([]*pane.State, len(olds))
 	for i, o := range olds {
 		states[i] = &o.State
 	}
-	merged := t.insert(k, from, t.g.Panes.Merge(span, states, t.in, now))
+	merged := t.insert(k, at, t.g.Panes.Merge(w, states, t.in, now))
 	merged.acc = olds[0].acc
 	for _, o := range olds[1:] {
 		t.g.Fn.Merge(&merged.acc, o.acc)
-	}
-	for _, o := range olds {
-		t.remove(o)
 	}
 	return merged
 }

@@ -28,6 +28,7 @@ type Inst struct {
 type seen struct {
 	in, out atomic.Int64
 	held    atomic.Pointer[Held]
+	pending atomic.Bool
 }
 
 // Held says what keeps a step's output watermark below its input.
@@ -42,6 +43,10 @@ func (s *Inst) Seen() (in, out event.Time, held *Held) {
 	return event.Time(s.seen.in.Load()), event.Time(s.seen.out.Load()), s.seen.held.Load()
 }
 
+// Pending reports, as of the last bundle's end, whether something waits in the step for the watermark or the clock. It may be called
+// from any goroutine.
+func (s *Inst) Pending() bool { return s.seen.pending.Load() }
+
 // advance computes the step's output watermark from in.
 func (s *Inst) advance(in event.Time) {
 	invariants.Check(in >= s.in, "watermark of %s goes back from %v to %v", s.Step.Name, s.in, in)
@@ -55,9 +60,11 @@ func (s *Inst) advance(in event.Time) {
 		}
 	}
 	if s.Hold != nil {
-		if kind, t, ok := s.Hold(); ok && t < in {
+		kind, t, ok := s.Hold()
+		if ok && t < in {
 			out, held = t, &Held{kind, t}
 		}
+		s.seen.pending.Store(ok)
 	}
 	s.Out = max(s.Out, out)
 	s.seen.in.Store(int64(in))
@@ -76,6 +83,7 @@ type Bound struct {
 	Elem   *Elem
 	Root   RootTask // if the stage begins with a root
 	Reader Reader   // if it begins with an exchange
+	Remote Remote   // if it begins with a foreign runner's exchange
 	Insts  []*Inst  // topological
 	// The hooks are in the order of the steps.
 	OnStart, OnBundleStart, OnBundleFinish, OnClose []Hook
@@ -122,8 +130,11 @@ func (b *Bound) runHook(h Hook) {
 
 // Current returns the element with which the stage began, nil if there is none at hand.
 func (b *Bound) Current() any {
-	if b.Root != nil {
+	switch {
+	case b.Root != nil:
 		return b.Root.Current()
+	case b.Remote != nil:
+		return b.Remote.Current()
 	}
 	return b.Reader.Current()
 }

@@ -50,7 +50,7 @@ type stateful[K comparable, V any] struct {
 	s       *State
 	calls   Calls[K, V]
 	late    Sink2[K, V]
-	dropped *Counter
+	dropped *Late
 	keys    store.Column[K]
 	rows    store.Index
 	expiry  store.Queue // windows, by the first watermark after their expiry
@@ -74,7 +74,7 @@ type waiting[V any] struct {
 }
 
 func newStateful[K comparable, V any](g *Stateful[K, V], b *Binder, st *Inst, outs []any) *stateful[K, V] {
-	t := &stateful[K, V]{g: g, s: newState(st, g.LatenessMillis), dropped: b.Counter(st, DroppedLate)}
+	t := &stateful[K, V]{g: g, s: newState(st, g.LatenessMillis), dropped: b.Late(st, DroppedLate)}
 	t.late = outs[len(outs)-1].(Sink2[K, V])
 	t.waiting.s = t.s
 	t.s.columns = append(t.s.columns, &t.waiting.col)
@@ -148,7 +148,7 @@ func (t *stateful[K, V]) element(e *Elem, k K, v V, hash uint64) {
 		e.Win = wins[i : i+1 : i+1]
 		switch {
 		case t.s.expiry(w) < t.s.in, t.calls.Sorted && at.Plus(t.g.LatenessMillis) < t.s.in:
-			t.dropped.Inc(1)
+			t.dropped.Note(e, at, t.s.in)
 			t.late(e, k, v)
 		default:
 			t.begin(k, hash, t.row(k, w, hash))
