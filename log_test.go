@@ -93,7 +93,9 @@ func TestStandingStillIsSaid(t *testing.T) {
 		}}
 		p := levada.New()
 		src := exec.Source[int]{
-			List: func(context.Context) ([]exec.Split, error) { return []exec.Split{{Name: "part-3", Mark: event.Min}}, nil },
+			List: func(context.Context) ([]exec.Split, error) {
+				return []exec.Split{{Name: "part-3", Mark: event.Min}}, nil
+			},
 			Read: func(r *exec.Reading[int], _ exec.Split) error {
 				r.Emit(7, 5000, 0)
 				return r.Block(func(ctx context.Context) error { <-ctx.Done(); return nil })

@@ -51,8 +51,8 @@ func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.T
 			return
 		}
 	}
-	if t < st.Out {
-		late.Note(e, t, st.Out)
+	if st.Behind(t) {
+		late.Note(e, t, st.Floor())
 	}
 	exec.Emit(e, out, v, t)
 }
@@ -106,8 +106,8 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 				e.Fail(st, v, err)
 				return
 			}
-			if t < st.Out {
-				late.Note(e, t, st.Out)
+			if st.Behind(t) {
+				late.Note(e, t, st.Floor())
 			}
 			exec.Emit(e, out, v, t)
 		}

@@ -96,6 +96,7 @@ type port struct {
 	st    *exec.Inst // whose output it carries
 	links []*link
 	mark  event.Time // the last watermark that was sent
+	most  event.Time // the greatest
 	idle  bool
 }
 
@@ -103,7 +104,7 @@ type port struct {
 func (p *port) Receivers() int { return len(p.links) }
 
 // Mark implements [exec.Output].
-func (p *port) Mark() event.Time { return p.mark }
+func (p *port) Mark() event.Time { return p.most }
 
 // Take implements [exec.Output].
 func (p *port) Take(to int) (exec.Payload, bool) {

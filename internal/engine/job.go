@@ -190,6 +190,17 @@ func (j *Job) build() {
 		}
 	}
 	j.adoptive(byStage)
+	for _, tasks := range byStage {
+		for i := range tasks[0].bound.Insts {
+			var peers []*exec.Inst
+			for _, t := range tasks {
+				peers = append(peers, t.bound.Insts[i])
+			}
+			for _, st := range peers {
+				st.Peers = peers
+			}
+		}
+	}
 }
 
 // adopt lets a task run those behind it in its own goroutine, where nothing is won by another: at parallelism 1, for stages with
@@ -244,7 +255,7 @@ func (j *Job) bind(t *task, byStage map[*graph.Stage][]*task, links func(graph.E
 	}
 	from := map[*port]*graph.Step{}
 	t.bound = exec.Bind(t.stage, b, func(edge graph.Edge) exec.Output {
-		out := &port{from: t, links: links(edge), mark: event.Min}
+		out := &port{from: t, links: links(edge), mark: event.Min, most: event.Min}
 		from[out] = edge.From.Step
 		t.ports = append(t.ports, out)
 		return out

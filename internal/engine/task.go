@@ -277,8 +277,8 @@ func (t *task) endBundle() {
 // sendWatermarks tells the receivers how far the steps have come.
 func (t *task) sendWatermarks(idle bool) {
 	for _, p := range t.ports {
-		if p.st.Out > p.mark || idle != p.idle {
-			p.mark, p.idle = p.st.Out, idle
+		if p.st.Out != p.mark || idle != p.idle {
+			p.mark, p.most, p.idle = p.st.Out, max(p.most, p.st.Out), idle
 			for _, l := range p.links {
 				t.job.put(l.to, message{kind: msgWatermark, sender: l.sender, mark: p.mark, idle: idle})
 			}

@@ -16,8 +16,10 @@ type Inst struct {
 	Hold func() (kind string, t event.Time, ok bool)
 	// Shift is added to the watermark, in milliseconds. Min and Max stay what they are.
 	Shift int64
-	// Out is the step's output watermark as its readers have seen it.
-	Out     event.Time
+	// Out is the step's output watermark in this task, as its readers have been told. It may go back, as far as [Inst.Floor].
+	Out event.Time
+	// Peers is the same step in all tasks, this one among them; nil if there are no others.
+	Peers   []*Inst
 	in      event.Time
 	mark    int32 // the step's ID plus one
 	parents []*Inst
@@ -47,9 +49,21 @@ func (s *Inst) Seen() (in, out event.Time, held *Held) {
 // from any goroutine.
 func (s *Inst) Pending() bool { return s.seen.pending.Load() }
 
+// Floor returns the step's output watermark: the least of all tasks'. Because of the others its readers may not have come as far as
+// this task's, and so what comes to it late may still be on time for them.
+func (s *Inst) Floor() event.Time {
+	low := s.Out
+	for _, p := range s.Peers {
+		low = min(low, event.Time(p.seen.out.Load()))
+	}
+	return low
+}
+
+// Behind reports whether the step's output watermark has passed t.
+func (s *Inst) Behind(t event.Time) bool { return t < s.Out && t < s.Floor() }
+
 // advance computes the step's output watermark from in.
 func (s *Inst) advance(in event.Time) {
-	invariants.Check(in >= s.in, "watermark of %s goes back from %v to %v", s.Step.Name, s.in, in)
 	s.in = in
 	out := in
 	var held *Held
@@ -66,7 +80,10 @@ func (s *Inst) advance(in event.Time) {
 		}
 		s.seen.pending.Store(ok)
 	}
-	s.Out = max(s.Out, out)
+	if out < s.Out {
+		out = max(out, s.Floor())
+	}
+	s.Out = out
 	s.seen.in.Store(int64(in))
 	s.seen.out.Store(int64(s.Out))
 	s.seen.held.Store(held)
@@ -231,7 +248,10 @@ func (b *Bound) Advance(in event.Time) {
 				low = p.Out
 			}
 		}
-		s.advance(max(low, s.in))
+		if len(s.parents) == 0 {
+			invariants.Check(low >= s.in, "watermark of %s goes back from %v to %v", s.Step.Name, s.in, low)
+		}
+		s.advance(low)
 	}
 }
 
@@ -242,7 +262,7 @@ type Output interface {
 	// Take returns a batch that has come back from a receiver, nil if a new one may be made; ok is false if the run is
 	// ending. It blocks until the receiver has credit.
 	Take(to int) (p Payload, ok bool)
-	// Mark returns the last watermark that was sent.
+	// Mark returns the greatest watermark that was sent.
 	Mark() event.Time
 	// Send hands a batch to a receiver. It does not block.
 	Send(to int, p Payload)

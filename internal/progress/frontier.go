@@ -3,7 +3,7 @@ package progress
 import "github.com/levadaflow/levada/event"
 
 // Frontier is the input watermark of a task: the minimum over its senders which are not idle. A sender at Max has ended; the
-// frontier is at Max only when all have, because an idle one may come back.
+// frontier is at Max only when all have, because an idle one may come back. It never goes back.
 type Frontier struct {
 	marks []event.Time
 	idle  []bool
@@ -20,10 +20,12 @@ func NewFrontier(n int) *Frontier {
 	return f
 }
 
-// Set takes the watermark t, or the news that it is idle, from a sender and reports whether the frontier moved. A mark below
-// the sender's last one is ignored.
+// Set takes the watermark t, or the news that it is idle, from a sender and reports whether the frontier moved. A sender may go back, but
+// not behind the frontier, and not from Max.
 func (f *Frontier) Set(sender int, t event.Time, idle bool) bool {
-	f.marks[sender] = max(f.marks[sender], t)
+	if f.marks[sender] < event.Max {
+		f.marks[sender] = max(t, f.in)
+	}
 	f.idle[sender] = idle && f.marks[sender] < event.Max
 	return f.move()
 }

@@ -58,12 +58,15 @@ type built struct {
 	lists bool                          // its values are lists
 	read  bool                          // another step reads its main output
 	wrong bool                          // it could not be built
+	// sorted says that the step is one with sorted input.
+	sorted bool
 }
 
 // leaf is a step whose output is printed.
 type leaf struct {
-	name string
-	got  *levadatest.Collected[pair]
+	name   string
+	got    *levadatest.Collected[pair]
+	sorted bool // its order counts
 }
 
 // buildProgram builds the pipeline through the public API.
@@ -75,7 +78,7 @@ func buildProgram(steps []Step, run levada.Embedded) *program {
 	}
 	for _, name := range p.order {
 		if b := p.steps[name]; !b.read && !b.wrong {
-			p.leaves = append(p.leaves, leaf{name, levadatest.Gather(b.out, "leaf-of-"+name)})
+			p.leaves = append(p.leaves, leaf{name, levadatest.Gather(b.out, "leaf-of-"+name), b.sorted})
 		}
 	}
 	var problems levada.BuildErrors
@@ -214,6 +217,7 @@ func (p *program) transform(s Step, b *built, in levada.PCollection[pair]) {
 			return
 		}
 		b.out = levada.ParDoKeyed(in, s.Name, fn, late)
+		b.sorted = s.Op == "sorted"
 	}
 	if !slices.Contains([]string{"group", "sum", "count", "min", "max", "batch", "expire", "sorted"}, s.Op) {
 		b.late = nil

@@ -154,14 +154,34 @@ func (x *runner) group(f func() error) ([]string, error) {
 		line, err := failure(err)
 		return []string{line}, err
 	}
-	var out []string
+	return x.emitted(), nil
+}
+
+// emitted returns the lines of what has come out since the last call: sorted, but those of one key of a sorted step in the order
+// in which they came.
+func (x *runner) emitted() []string {
+	type place struct{ line, key string } // key: "" for steps that are not sorted
+	var all []place
 	for _, l := range x.p.leaves {
 		for _, e := range l.got.Take() {
-			out = append(out, format(l.name, e))
+			p := place{line: format(l.name, e)}
+			if l.sorted {
+				p.key = l.name + " " + e.Value.Key
+			}
+			all = append(all, p)
 		}
 	}
-	slices.Sort(out)
-	return out, nil
+	slices.SortStableFunc(all, func(a, b place) int {
+		if a.key != "" && a.key == b.key {
+			return 0
+		}
+		return strings.Compare(a.line, b.line)
+	})
+	var out []string
+	for _, p := range all {
+		out = append(out, p.line)
+	}
+	return out
 }
 
 // failure returns the line for a pipeline that failed.

@@ -25,6 +25,7 @@ type program struct {
 	time         string
 	op           string // group, sum or count
 	unsafe       bool
+	noLate       bool // nobody reads the late output
 }
 
 // line is an input line.

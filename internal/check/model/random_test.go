@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/levadaflow/levada"
-	"github.com/levadaflow/levada/internal/scenario"
 )
 
 // Switches: what the random programs use.
@@ -58,7 +57,7 @@ func (p program) String() string {
 	return "pipeline\nsrc = script\n" + s + "----\nok\n\n"
 }
 
-func (p program) hasLate() bool { return p.op != "group" || withLateOfGroup }
+func (p program) hasLate() bool { return !p.noLate && (p.op != "group" || withLateOfGroup) }
 
 // text}
 
@@ -199,7 +198,7 @@ func drawLines(t *rapid.T) []line {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	checks := "300"
+	checks := "2000"
 	if os.Getenv("LEVADA_LONG") != "" {
 		checks = "20000"
 	}
@@ -221,20 +220,6 @@ func TestMain(m *testing.M) {
 func TestRandomPrograms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
-		want := text(p, drawLines(t))
-		f, err := scenario.Parse("random", []byte(want))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, want)
-		}
-		for _, mode := range modes {
-			r, err := scenario.Run(f, mode)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, want)
-			}
-			if len(r.Failed()) > 0 {
-				t.Fatalf("engine and model differ with %+v. What the model says:\n%s\nWhat the engine says:\n%s",
-					mode, want, f.Rewrite(r.Outputs))
-			}
-		}
+		compare(t, text(p, drawLines(t)))
 	})
 }
