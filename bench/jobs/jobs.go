@@ -53,6 +53,7 @@ func All() []*Job {
 	all := logJobs()
 	all = append(all, windowJobs()...)
 	all = append(all, nexmarkJobs()...)
+	all = append(all, costJobs()...)
 	return append(all, startupJob(), latencyJob(100), latencyJob(10_000), latencyJob(40_000))
 }
 

@@ -23,27 +23,33 @@ type bid struct{ auction, bidder, price, at int64 }
 func nexmarkJobs() []*Job {
 	queries := []struct {
 		name  string
-		build func(levada.PCollection[bid], *checksum)
+		build func(p *levada.Pipeline, a Args, sum *checksum)
 		hand  func(next func() *nexEvent, t *tally)
 	}{
-		{"q0", query0, hand0},
-		{"q1", query1, hand1},
-		{"q2", query2, hand2},
-		{"q5", query5, hand5},
-		{"q7", query7, hand7},
-		{"q11", query11, hand11},
+		{"q0", ofBids(query0), hand0},
+		{"q1", ofBids(query1), hand1},
+		{"q2", ofBids(query2), hand2},
+		{"q3", query3, hand3},
+		{"q5", ofBids(query5), hand5},
+		{"q7", ofBids(query7), hand7},
+		{"q11", ofBids(query11), hand11},
 	}
 	var all []*Job
 	for _, q := range queries {
 		var sum checksum
 		all = append(all, &Job{
 			Name: "nexmark-" + q.name, Input: gen.Nexmark,
-			build: func(p *levada.Pipeline, a Args) { q.build(readBids(p, a), &sum) },
+			build: func(p *levada.Pipeline, a Args) { q.build(p, a, &sum) },
 			ready: func(a Args) error { return sum.total().write(a, q.name) },
 			hand:  func(a Args) error { return handQuery(a, q.name, q.hand) },
 		})
 	}
 	return all
+}
+
+// ofBids is a query that reads nothing but the bids.
+func ofBids(query func(levada.PCollection[bid], *checksum)) func(*levada.Pipeline, Args, *checksum) {
+	return func(p *levada.Pipeline, a Args, sum *checksum) { query(readBids(p, a), sum) }
 }
 
 // tally is the number of rows and their checksum, which does not depend on their order.
