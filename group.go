@@ -51,7 +51,7 @@ func GroupByKey[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 		p.problem(p.path(name), err)
 		return broken[KV[K, Values[V]]](in, name)
 	}
-	g := exec.Group[K, V, []V, Values[V]]{Fn: collect[V]{values}}
+	g := exec.Group[K, V, []V, Values[V]]{Fn: collect[V]{values}, Values: values}
 	return group(in, name, g, opts)
 }
 
@@ -73,7 +73,7 @@ func CombinePerKey[K comparable, I, A, O any](in PCollection[KV[K, I]], name str
 	if !accs.Fixed() && !values.Fixed() { // what the accumulator keeps must not pin foreign memory
 		fn = cloning[I, A, O]{fn, values}
 	}
-	g := exec.Group[K, I, A, O]{Fn: fn, Combines: true}
+	g := exec.Group[K, I, A, O]{Fn: fn, Values: values, Combines: true}
 	return group(in, name, g, opts)
 }
 
@@ -140,12 +140,17 @@ func group[K comparable, V, A, R any](in PCollection[KV[K, V]], name string, g e
 	if g.Panes, err = in.windowing.panes(); err != nil {
 		in.p.problem(path, err)
 	}
-	g.Lazy, _ = in.windowing.windows.(exec.Grid)
+	g.Lazy = exec.GridOf(in.windowing.windows)
+	g.Merger, _ = in.windowing.windows.(window.Merger)
 	if elements, err := plan.For[KV[K, V]](); err == nil {
 		g.Sum = elements.Hash
 	}
+	op := g.Op()
+	if op.Remote != nil {
+		op.Remote.Windowing = in.windowing.data()
+	}
 	s := p.add(&graph.Step{
-		Kind: graph.Exchange, Op: g.Op(), Inputs: []graph.Port{in.port},
+		Kind: graph.Exchange, Op: op, Inputs: []graph.Port{in.port},
 		Outputs: []graph.Output{exec.OutputOf2[K, R]{}, exec.OutputOf2[K, V]{}},
 	}, name)
 	for _, o := range opts {
@@ -178,7 +183,8 @@ func Flatten[T any](name string, first PCollection[T], more ...PCollection[T]) P
 		ins = append(ins, in.port)
 	}
 	out.windowing = &s
-	op := exec.FlattenOp(sumOf[T](p, name))
+	op := exec.FlattenOp(exchanged[T](p, name))
+	op.Remote.Windowing = s.data()
 	out.port.Step = p.add(&graph.Step{Kind: graph.Merge, Op: op, Inputs: ins, Outputs: []graph.Output{exec.OutputOf[T]{}}}, name)
 	return out
 }
@@ -187,17 +193,23 @@ func Flatten[T any](name string, first PCollection[T], more ...PCollection[T]) P
 // and nothing waits.
 func Reshuffle[T any](in PCollection[T], name string) PCollection[T] {
 	p := in.owner(name)
-	op := exec.ReshuffleOp(sumOf[T](p, name))
+	op := exec.ReshuffleOp(exchanged[T](p, name))
 	s := p.add(&graph.Step{Kind: graph.Exchange, Op: op, Inputs: []graph.Port{in.port}, Outputs: []graph.Output{exec.OutputOf[T]{}}}, name)
 	return derived[T](in, s, 0)
 }
 
-// sumOf makes sure that elements of type T can be exchanged, and returns what tells two of them apart.
-func sumOf[T any](p *Pipeline, name string) func(T) uint64 {
+// exchanged returns the plan of elements that go from task to task. If there is none it reports that, and the plan is empty.
+func exchanged[T any](p *Pipeline, name string) *plan.Plan[T] {
 	values, err := plan.For[T]()
 	if err != nil {
 		p.problem(p.path(name), err)
-		return nil
+		return new(plan.Plan[T])
 	}
-	return values.Hash
+	return values
+}
+
+// data is what a foreign runner must know of the windowing.
+func (s *strategy) data() exec.Windowing {
+	panes, _ := s.panes() // a trigger that is wrong has been reported
+	return exec.Windowing{Windows: s.windows, Merged: s.merged, Trigger: s.trigger, Panes: panes}
 }

@@ -26,6 +26,8 @@ type HeadOp struct {
 	Writer func(b *Binder, head *graph.Step, out Output) (in any, w Flusher)
 	// Reader returns the other side.
 	Reader func(b *Binder, st *Inst, outs []any) Reader
+	// Remote is set if a foreign runner may be in the place of the exchange.
+	Remote *RemoteOp
 	// Lazy is set if the step can compute the windows of its input by itself; see [Binder.Lazy].
 	Lazy Grid
 }
@@ -69,6 +71,9 @@ type Binder struct {
 	General bool
 	// Direct returns the reader that an edge leads to if it is in the same goroutine, else nil.
 	Direct func(graph.Edge) Reader
+	// Carrier, if it is set, takes the elements of an edge to a foreign runner, in the place of Direct and Bind's output. The
+	// stage then has a Remote instead of a Reader, and the fast paths are off.
+	Carrier func(graph.Edge) Carrier
 	// Splits returns the coordinator of a split source's step.
 	Splits func(st *graph.Step) Coordinator
 	bound  *Bound
@@ -91,6 +96,7 @@ func (b *Binder) Distribution(st *Inst, name string) *Distribution {
 // Bind binds the stage in one task. output gives the engine's end of an edge.
 func Bind(stage *graph.Stage, b *Binder, output func(graph.Edge) Output) *Bound {
 	b.bound = &Bound{Elem: b.Elem}
+	b.General = b.General || b.Carrier != nil
 	sinks := map[*graph.Step]any{}
 	insts := map[*graph.Step]*Inst{}
 	for _, s := range stage.Steps {
@@ -104,14 +110,18 @@ func Bind(stage *graph.Stage, b *Binder, output func(graph.Edge) Output) *Bound 
 		outs := b.outs(s, sinks, output)
 		switch op := s.Op.(type) {
 		case *ChainOp:
-			sinks[s] = op.Bind(b, insts[s], outs)
+			if s == stage.Head {
+				headOf(s).begin(b, insts[s], outs)
+			} else {
+				sinks[s] = op.Bind(b, insts[s], outs)
+			}
 		case *RootOp:
 			b.bound.Root = op.Bind(b, insts[s], outs)
 		case *HeadOp:
-			b.bound.Reader = op.Reader(b, insts[s], outs)
+			op.begin(b, insts[s], outs)
 		case *MergeOp:
 			if s == stage.Head {
-				b.bound.Reader = op.Reader(b, insts[s], outs)
+				op.begin(b, insts[s], outs)
 			} else {
 				sinks[s] = op.Bind(b, insts[s], outs)
 			}
@@ -145,29 +155,23 @@ func (b *Binder) outs(s *graph.Step, sinks map[*graph.Step]any, output func(grap
 				continue
 			}
 			edge := graph.Edge{From: graph.Port{Step: s, Out: o}, To: r.Step, Input: r.Input}
+			if b.Carrier != nil {
+				to = append(to, remoteOf(r.Step).Writer(b, r.Step, b.Carrier(edge)))
+				continue
+			}
 			if b.Direct != nil {
 				if rd := b.Direct(edge); rd != nil {
 					to = append(to, rd.Direct())
 					continue
 				}
 			}
-			in, w := writerOf(r.Step)(b, r.Step, output(edge))
+			in, w := headOf(r.Step).Writer(b, r.Step, output(edge))
 			b.bound.writers = append(b.bound.writers, w)
 			to = append(to, in)
 		}
 		outs[o] = typ.Join(to)
 	}
 	return outs
-}
-
-func writerOf(s *graph.Step) func(*Binder, *graph.Step, Output) (any, Flusher) {
-	switch op := s.Op.(type) {
-	case *HeadOp:
-		return op.Writer
-	case *MergeOp:
-		return op.Writer
-	}
-	return nil
 }
 
 // stepHooks are the hooks that one step has added.

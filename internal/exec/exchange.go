@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/levadaflow/levada/coder/plan"
 	"github.com/levadaflow/levada/internal/graph"
 	"github.com/levadaflow/levada/internal/invariants"
 )
@@ -13,17 +14,19 @@ func SumOf[T any](f func(T) uint64) func(T) uint64 {
 	return nil
 }
 
-// FlattenOp is a step that passes on the elements of all its inputs. sum tells values apart, for the invariants.
-func FlattenOp[T any](sum func(T) uint64) *MergeOp {
-	return &MergeOp{
+// FlattenOp is a step that passes on the elements of all its inputs.
+func FlattenOp[T any](values *plan.Plan[T]) *MergeOp {
+	op := &MergeOp{
 		ChainOp: ChainOp{Bind: func(_ *Binder, _ *Inst, outs []any) any { return outs[0] }},
-		HeadOp:  passOp(sum, func(int) func(e *Elem) int { return func(e *Elem) int { return e.Task } }),
+		HeadOp:  passOp(values.Hash, func(int) func(e *Elem) int { return func(e *Elem) int { return e.Task } }),
 	}
+	op.Remote = passRemote(values)
+	return op
 }
 
 // ReshuffleOp is a step that spreads its input evenly over the tasks. Times, windows and panes stay as they are.
-func ReshuffleOp[T any](sum func(T) uint64) *HeadOp {
-	op := passOp(sum, func(tasks int) func(e *Elem) int {
+func ReshuffleOp[T any](values *plan.Plan[T]) *HeadOp {
+	op := passOp(values.Hash, func(tasks int) func(e *Elem) int {
 		next := -1
 		return func(e *Elem) int {
 			if next < 0 {
@@ -36,6 +39,7 @@ func ReshuffleOp[T any](sum func(T) uint64) *HeadOp {
 	return &op
 }
 
+// passOp is an exchange without state. sum tells values apart, for the invariants.
 func passOp[T any](sum func(T) uint64, route func(tasks int) func(e *Elem) int) HeadOp {
 	sum = SumOf(sum)
 	return HeadOp{
