@@ -49,6 +49,10 @@ var (
 	ErrBadTimer = errors.New("bad timer")
 	// ErrBadBatch: the limits of a GroupIntoBatches make no sense.
 	ErrBadBatch = errors.New("bad limits of a batch")
+	// ErrBadRestrictions: the restrictions, estimator or options of a splittable step make no sense.
+	ErrBadRestrictions = errors.New("bad restrictions")
+	// ErrBadInterval: the bounds of an IntervalJoin leave no pair, or are not in whole milliseconds.
+	ErrBadInterval = errors.New("bad interval of a join")
 	// ErrDeclaring: a handle was used while the pipeline was being built.
 	ErrDeclaring = errors.New("used while the pipeline is built")
 )
@@ -59,6 +63,10 @@ var (
 	ErrSkew = event.ErrSkew
 	// ErrOutOfRange: a step gave an element a time outside of [event.Min, event.Max].
 	ErrOutOfRange = event.ErrOutOfRange
+	// ErrNotInWindow: a window function of the user's gave an element a window that does not contain it, or is none.
+	ErrNotInWindow = exec.ErrNotInWindow
+	// ErrBadMerge: a window.Merger of the user's broke the rules of merging.
+	ErrBadMerge = exec.ErrBadMerge
 	// ErrZeroTime: a time function returned the zero time.Time.
 	ErrZeroTime = event.ErrZeroTime
 	// ErrForeignState: a cell or timer was used outside of its own step's calls for a key.
@@ -69,6 +77,12 @@ var (
 	ErrTimerOutput = exec.ErrTimerOutput
 	// ErrTimerLoop: timers set each other for ever without time going on.
 	ErrTimerLoop = exec.ErrTimerLoop
+	// ErrUnclaimed: a splittable DoFn returned although a part of its restriction was not claimed.
+	ErrUnclaimed = exec.ErrUnclaimed
+	// ErrUseAfter: a claim was used after the call that it was handed to.
+	ErrUseAfter = exec.ErrUseAfter
+	// ErrSpinning: a splittable DoFn wants to be called again at once, again and again, and claims and emits nothing.
+	ErrSpinning = exec.ErrSpinning
 	// ErrStuck: nothing can run although the input has not finished. The text says who waits for whom.
 	ErrStuck = engine.ErrStuck
 	// ErrSwallowed: user code recovered a panic of a step that reads its output, so that an element was lost.

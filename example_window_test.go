@@ -67,6 +67,87 @@ func ExampleWindowInto_sessions() {
 	// [10:30:00, 10:40:00) anna: 1
 }
 
+// Windows of one's own, by time: shifts of eight hours, the first of which begins at 6 o'clock.
+func ExampleWindowInto_custom() {
+	const hour = 3_600_000
+	shifts := window.Func("shifts", func(dst []event.Window, t event.Time) []event.Window {
+		start := t.Floor(8*hour, 6*hour) // the last 6, 14 or 22 o'clock
+		return append(dst, event.Window{Start: start, End: start + 8*hour})
+	})
+	p := levada.New()
+	visits := levada.CreateTimed(p, "visits", at10(0, "anna"), at10(3*3600, "anna"), at10(4*3600, "anna"))
+	printPanes(levada.CountPerKey(levada.KeyBy(
+		levada.WindowInto(visits, "shifts", levada.Windowing{Windows: shifts}), "by-user", func(user string) string { return user }), "count"))
+	mustRun(p)
+	// Output:
+	// [06:00:00, 14:00:00) anna: 2
+	// [14:00:00, 22:00:00) anna: 1
+}
+
+// reading is an element whose sensor says how often it reports.
+type reading struct {
+	Sensor string
+	Every  time.Duration
+}
+
+// Windows that depend on the element: each sensor is counted in windows of ten of its readings.
+func ExampleWindowBy() {
+	p := levada.New()
+	readings := levada.CreateTimed(p, "readings",
+		at10(0, reading{"slow", time.Minute}), at10(60, reading{"slow", time.Minute}), at10(120, reading{"slow", time.Minute}),
+		at10(0, reading{"fast", time.Second}), at10(1, reading{"fast", time.Second}), at10(12, reading{"fast", time.Second}))
+	tens := levada.WindowBy(readings, "tens", func(dst []event.Window, r reading, t event.Time) []event.Window {
+		size := event.Time(10 * r.Every.Milliseconds())
+		start := t.Floor(size, 0)
+		return append(dst, event.Window{Start: start, End: start + size})
+	}, levada.Windowing{})
+	printPanes(levada.CountPerKey(levada.KeyBy(tens, "by-sensor", func(r reading) string { return r.Sensor }), "count"))
+	mustRun(p)
+	// Output:
+	// [10:00:00, 10:00:10) fast: 2
+	// [10:00:10, 10:00:20) fast: 1
+	// [10:00:00, 10:10:00) slow: 3
+}
+
+// Sessions whose gap depends on the element: who has put something into the basket may stay away for longer.
+func ExampleWindowBy_sessions() {
+	p := levada.New()
+	clicks := levada.CreateTimed(p, "clicks", at10(0, "look"), at10(240, "put"), at10(1200, "look"), at10(1600, "look"))
+	sessions := levada.WindowBy(clicks, "sessions", func(dst []event.Window, click string, t event.Time) []event.Window {
+		gap := 5 * time.Minute
+		if click == "put" {
+			gap = 20 * time.Minute
+		}
+		return append(dst, event.Window{Start: t, End: t.Add(gap)})
+	}, levada.Windowing{Windows: window.ByElement("sessions").Merged()})
+	printPanes(levada.CountPerKey(levada.KeyBy(sessions, "by-user", func(string) string { return "anna" }), "count"))
+	mustRun(p)
+	// Output:
+	// [10:00:00, 10:25:00) anna: 3
+	// [10:26:40, 10:31:40) anna: 1
+}
+
+// Windows of the same span with different labels are different windows: here each region has its own. A key is in both.
+func ExampleWindowBy_labels() {
+	p := levada.New()
+	visits := levada.CreateTimed(p, "visits", at10(0, "eu anna"), at10(5, "us anna"), at10(9, "eu anna"))
+	regions := levada.WindowBy(visits, "regions", func(dst []event.Window, visit string, t event.Time) []event.Window {
+		minute := event.Window{Start: t.Floor(60_000, 0), End: t.Floor(60_000, 0) + 60_000}
+		return append(dst, minute.Labelled(visit[:2]))
+	}, levada.Windowing{})
+	counts := levada.CountPerKey(levada.KeyBy(regions, "by-user", func(visit string) string { return visit[3:] }), "count")
+	levada.ForEach(counts, "print", func(*levada.Setup) levada.Process[levada.KV[string, int64]] {
+		return func(c *levada.Ctx, kv levada.KV[string, int64]) error {
+			fmt.Println(c.Window().Label(), kv)
+			return nil
+		}
+	})
+	mustRun(p)
+	// Output:
+	// eu anna: 2
+	// us anna: 1
+}
+
 // A window that takes late elements fires again for each. What its later panes show must be said: here all that there is.
 // (The test driver gives the elements and moves the watermark; in a program both come from the source.)
 func ExampleWindowing_late() {

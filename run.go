@@ -37,6 +37,12 @@ type Embedded struct {
 	// GeneralPath makes groupings take the general path where the fast one would do. It is a knob for tests: results do not
 	// depend on it.
 	GeneralPath bool
+	// Unfused gives each step tasks of its own, with an exchange in front of it, where a chain of steps would be one task. It is a
+	// knob for tests: results do not depend on it.
+	Unfused bool
+	// Drain, when it is closed, ends the sources: splittable DoFns are told (see [Ctx.Draining]) and what they have not claimed is dropped if it is
+	// unbounded; timers fire, windows come out, and the run ends well. nil is never.
+	Drain <-chan struct{}
 	// Logger gets a line when a step counts its first late element, and when one stands still; nil is slog.Default().
 	Logger *slog.Logger
 	// StallAfter is how long a step's watermark may stand while elements wait in the step before that is logged, with what it waits
@@ -63,11 +69,20 @@ func (o Embedded) Run(ctx context.Context, p *Pipeline) (*Result, error) {
 		return nil, err
 	}
 	j, err := engine.Start(ctx, g, engine.Options{
-		Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle, General: o.GeneralPath,
+		Parallelism: o.Parallelism, Clock: o.Clock, MaxBundle: o.MaxBundle, General: o.GeneralPath, Unfused: o.Unfused,
 		Logger: o.Logger, StallAfter: o.StallAfter,
 	})
 	if err != nil {
 		return nil, PublicError(err)
+	}
+	if o.Drain != nil {
+		go func() {
+			select {
+			case <-o.Drain:
+				j.Drain()
+			case <-j.Over():
+			}
+		}()
 	}
 	if o.Progress != nil {
 		j.Watch(func() { o.Progress(progressOf(j, false)) })

@@ -13,13 +13,15 @@ import (
 
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/levadatest"
 	"github.com/levadaflow/levada/window"
 )
 
 // modes are the executions between which no result may differ.
 var modes = []levada.Embedded{
 	{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 4}, {Parallelism: 4, MaxBundle: 1},
-	{Parallelism: 1, GeneralPath: true}, {Parallelism: 4, GeneralPath: true},
+	{Parallelism: 1, GeneralPath: true}, {Parallelism: 4, GeneralPath: true}, {Parallelism: 1, Unfused: true},
+	{Parallelism: 4, MaxBundle: 1, Unfused: true},
 }
 
 // checkGoroutines fails the test if there are more goroutines at its end than now.
@@ -394,5 +396,43 @@ func TestPanicBehindHook(t *testing.T) {
 	var at *levada.StepError
 	if !errors.As(err, &at) || at.Step != "b" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestUnfused shows that two steps of a chain run in goroutines of their own: the first goes on while the second waits for it.
+func TestUnfused(t *testing.T) {
+	for _, parallelism := range []int{1, 3} {
+		build := func(p *levada.Pipeline) {
+			ahead := make(chan struct{})
+			first := levada.Map(levada.Create(p, "in", 1, 2), "first", func(v int) int {
+				if v == 2 {
+					close(ahead)
+				}
+				return v
+			})
+			levada.Map(levada.KeyBy(first, "key", id[int]), "second", func(kv levada.KV[int, int]) int {
+				if kv.Key == 1 {
+					select {
+					case <-ahead:
+					case <-time.After(5 * time.Second):
+						t.Error("the second step keeps the first from going on")
+					}
+				}
+				return kv.Value
+			})
+		}
+		mode := levada.Embedded{Parallelism: parallelism, Unfused: true}
+		p := levada.New()
+		build(p)
+		if _, err := p.Run(t.Context(), mode); err != nil {
+			t.Error(err)
+		}
+		d := levadatest.NewDriver()
+		d.Run = mode
+		build(d.Pipeline)
+		if err := d.Finish(); err != nil {
+			t.Error(err)
+		}
+		d.Stop()
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/internal/exec"
+	"github.com/levadaflow/levada/internal/invariants"
 	"github.com/levadaflow/levada/internal/pane"
 	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
@@ -49,7 +50,7 @@ const AnyLateness time.Duration = math.MaxInt64
 // Windowing says how a collection is cut into windows and when their results come out. The zero value changes nothing but the
 // trigger.
 type Windowing struct {
-	// Windows assigns windows by the elements' times; nil keeps those they have.
+	// Windows assigns windows by the elements' times; nil keeps those they have. See WindowBy for windows that depend on more.
 	Windows window.Fn
 	// AllowedLateness says for how long after the watermark has passed its end a window takes elements, in whole
 	// milliseconds. It only grows: the greater of this and the input's counts.
@@ -86,31 +87,21 @@ var initial = &strategy{windows: window.Global(), trigger: trigger.Default{}}
 
 // WindowInto gives elements their windows, and what is grouped behind it the rest of w. Times and panes stay. An element that
 // is in no window (in a gap of sliding windows, or after event.EndOfGlobal in windows that are not global) ends here; it is
-// counted as no_window.
+// counted as no_window. A window of the user's own function that does not contain its element fails the run with ErrNotInWindow.
 func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[T] {
 	p := in.owner(name)
-	s := in.windowing.with(w)
 	path := p.path(name)
-	if w.Windows != nil {
-		if err := w.Windows.Validate(); err != nil {
-			p.problem(path, err)
-			s.windows, s.broken = window.Global(), true
-		}
-	}
-	if w.AllowedLateness < 0 || w.AllowedLateness%time.Millisecond != 0 && w.AllowedLateness != AnyLateness {
-		p.problem(path, fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadLateness, w.AllowedLateness))
-	} else if err := new(pane.Strategy).SetTrigger(s.trigger); err != nil {
-		p.problem(path, err)
-		s.trigger = trigger.Default{}
-	} else if s.accumulation == 0 && s.several() {
-		p.problem(path, fmt.Errorf("%w: a window can fire more than once: say Discarding or Accumulating", ErrAccumulationUnset))
+	s := in.windowing.step(p, path, w)
+	if c, ok := w.Windows.(interface{ ByTime() bool }); ok && !c.ByTime() && !s.broken {
+		p.problem(path, fmt.Errorf("%w: %v: these windows depend on the element: use WindowBy", ErrBadWindow, w.Windows))
+		s.windows, s.broken = window.Global(), true
 	}
 	fn := w.Windows
 	out := chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		if fn == nil || b.Lazy(st) {
 			return out
 		}
-		return assign(fn, b.Counter(st, exec.NoWindow), out)
+		return assign(fn, st, b.Counter(st, exec.NoWindow), out)
 	})
 	op := out.port.Step.Op.(*exec.ChainOp)
 	op.Window, op.Blind = fn, fn == nil
@@ -118,11 +109,100 @@ func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[
 	return out
 }
 
+// WindowBy gives elements windows that depend on more than their time: fn appends those of the element v at time t to dst, by the
+// rules of [window.Fn]'s Assign. It is shared by all tasks, is called once for each element, and must depend on nothing but v and
+// t. (Beam's WindowFn with an AssignContext; Flink's WindowAssigner.) No window, one that does not contain its element, times
+// and panes: as for [WindowInto].
+//
+// Windows of w is nil, or window.ByElement with a name of the windows: where they merge, or where collections of two such steps
+// are flattened. The rest of w is as for WindowInto.
+func WindowBy[T any](in PCollection[T], name string, fn func(dst []event.Window, v T, t event.Time) []event.Window,
+	w Windowing) PCollection[T] {
+	p := in.owner(name)
+	path := p.path(name)
+	if w.Windows == nil {
+		w.Windows = window.ByElement(path)
+	} else if c, ok := w.Windows.(interface{ ByTime() bool }); !ok || c.ByTime() {
+		p.problem(path, fmt.Errorf("%w: %v: the step's function gives the windows: use window.ByElement, or nothing", ErrBadWindow,
+			w.Windows))
+		w.Windows = window.ByElement(path)
+	}
+	s := in.windowing.step(p, path, w)
+	out := chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
+		return assignOwn(fn, st, b.Counter(st, exec.NoWindow), out)
+	})
+	out.windowing = s
+	return out
+}
+
+// step is the strategy after the window step with that path, whose problems it reports.
+func (s *strategy) step(p *Pipeline, path string, w Windowing) *strategy {
+	n := s.with(w)
+	if w.Windows != nil {
+		if err := w.Windows.Validate(); err != nil {
+			p.problem(path, err)
+			n.windows, n.broken = window.Global(), true
+		}
+	}
+	if w.AllowedLateness < 0 || w.AllowedLateness%time.Millisecond != 0 && w.AllowedLateness != AnyLateness {
+		p.problem(path, fmt.Errorf("%w: %v: it must not be negative, and whole milliseconds", ErrBadLateness, w.AllowedLateness))
+	} else if err := new(pane.Strategy).SetTrigger(n.trigger); err != nil {
+		p.problem(path, err)
+		n.trigger = trigger.Default{}
+	} else if n.accumulation == 0 && n.several() {
+		p.problem(path, fmt.Errorf("%w: a window can fire more than once: say Discarding or Accumulating", ErrAccumulationUnset))
+	}
+	return n
+}
+
+// builtIn reports whether fn is one of package window, whose windows are right by construction.
+func builtIn(fn window.Fn) bool {
+	switch fn.(type) {
+	case window.FixedWindows, window.SlidingWindows, window.SessionWindows, window.CalendarWindows:
+		return true
+	}
+	return fn == window.Global()
+}
+
 // assign gives elements the windows of fn.
-func assign[T any](fn window.Fn, gaps *exec.Counter, out exec.Sink[T]) exec.Sink[T] {
+func assign[T any](fn window.Fn, st *exec.Inst, gaps *exec.Counter, out exec.Sink[T]) exec.Sink[T] {
+	if !builtIn(fn) {
+		return assignOwn(func(dst []event.Window, _ T, t event.Time) []event.Window { return fn.Assign(dst, t) }, st, gaps, out)
+	}
 	var buf []event.Window
 	return func(e *exec.Elem, v T) {
 		buf = fn.Assign(buf[:0], e.Time)
+		if len(buf) == 0 {
+			gaps.Inc(1)
+			return
+		}
+		if invariants.Enabled {
+			for _, w := range buf {
+				invariants.Check(w.Contains(e.Time), "%v puts %v into %v", fn, e.Time, w)
+			}
+		}
+		wins := e.Win
+		e.Win = buf
+		out(e, v)
+		e.Win = wins
+	}
+}
+
+// assignOwn gives elements the windows of a user's function, after a look at them.
+func assignOwn[T any](fn func(dst []event.Window, v T, t event.Time) []event.Window, st *exec.Inst, gaps *exec.Counter,
+	out exec.Sink[T]) exec.Sink[T] {
+	var given, buf []event.Window // two: what fn returns may be memory of its own
+	return func(e *exec.Elem, v T) {
+		e.Enter(st)
+		got := fn(given[:0], v, e.Time)
+		if len(got) > cap(given) {
+			given = make([]event.Window, 0, 2*len(got))
+		}
+		var err error
+		if buf, err = exec.OwnWindows(buf, got, e.Time); err != nil {
+			e.Fail(st, v, err)
+			return
+		}
 		if len(buf) == 0 {
 			gaps.Inc(1)
 			return

@@ -17,8 +17,9 @@ type Window struct {
 // that, up to Max: it is the only window that does.
 func Global() Window { return Window{Min, EndOfGlobal + 1, "global"} }
 
-// Labelled returns the window with a label: windows of the same span with different labels are different windows. It is for
-// window functions that give elements windows by more than their time. The label "global" is taken.
+// Labelled returns the window with a label: windows of the same span with different labels are different windows, which end at
+// the same time and never merge by themselves. It is for window functions that give elements windows by more than their time:
+// event.Window{Start: s, End: e}.Labelled("eu"). The label "global" is taken.
 func (w Window) Labelled(label string) Window { w.label = label; return w }
 
 // Label returns the window's label, "" for most.
@@ -42,9 +43,16 @@ func (w Window) Compare(o Window) int {
 	return cmp.Or(cmp.Compare(w.End, o.End), cmp.Compare(w.Start, o.Start), strings.Compare(w.label, o.label))
 }
 
-// Span returns the smallest window that contains both, without a label.
+// Covers reports whether every time of o is in w too. Labels do not count.
+func (w Window) Covers(o Window) bool { return w.Start <= o.Start && o.End <= w.End }
+
+// Span returns the smallest window that covers both, with their label if they have the same one, else without.
 func (w Window) Span(o Window) Window {
-	return Window{Start: min(w.Start, o.Start), End: max(w.End, o.End)}
+	s := Window{Start: min(w.Start, o.Start), End: max(w.End, o.End)}
+	if w.label == o.label {
+		s.label = w.label
+	}
+	return s
 }
 
 // Expiry returns the last watermark at which the window takes elements: its last instant plus the allowed lateness in

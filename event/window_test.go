@@ -37,6 +37,9 @@ func TestWindowsAsSetsOfInstants(t *testing.T) {
 		if span.Start != a.Start && span.Start != b.Start || span.End != a.End && span.End != b.End {
 			t.Errorf("%v.Span(%v) = %v is too wide", a, b, span)
 		}
+		if covers := b.Start >= a.Start && b.End <= a.End; a.Covers(b) != covers || !span.Covers(a) || !span.Covers(b) {
+			t.Errorf("%v.Covers(%v) = %v, want %v; their span is %v", a, b, !covers, covers, span)
+		}
 	})
 }
 
@@ -100,6 +103,10 @@ func TestLabels(t *testing.T) {
 	}
 	if !a.Intersects(b) || a.Span(b) != w {
 		t.Error("a label takes part in the span")
+	}
+	longer := event.Window{Start: 5, End: 20}.Labelled("a")
+	if got, want := a.Span(longer), (event.Window{Start: 0, End: 20}).Labelled("a"); got != want {
+		t.Errorf("the span of windows with the label a is %v, want %v", got, want)
 	}
 	if !strings.HasSuffix(a.String(), ") a") {
 		t.Errorf("%v does not show its label", a)

@@ -45,7 +45,7 @@ func (d *Driver) Start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
 	d.job, err = engine.Start(ctx, g, engine.Options{
-		Parallelism: d.Run.Parallelism, MaxBundle: d.Run.MaxBundle, General: d.Run.GeneralPath, Clock: d.clock,
+		Parallelism: d.Run.Parallelism, MaxBundle: d.Run.MaxBundle, General: d.Run.GeneralPath, Unfused: d.Run.Unfused, Clock: d.clock,
 		Logger: d.logger(),
 	})
 	if err != nil {
@@ -75,17 +75,56 @@ func (d *Driver) Clock(by time.Duration) error {
 	return d.quiesce()
 }
 
-// Finish ends all sources, as one step: their watermarks go to event.Max.
+// Finish ends all scripted sources, as one step: their watermarks go to event.Max. Splittable steps go on to their end, the clock moving as they
+// need. If something never ends the error wraps levada.ErrStuck.
 func (d *Driver) Finish() error {
 	if err := d.Start(); err != nil {
 		return err
 	}
+	if err := d.endSources(); err != nil {
+		return err
+	}
+	for {
+		at, ok := d.job.Parked()
+		if !ok {
+			return d.ended()
+		}
+		if err := d.Clock(at.Time().Sub(d.clock.Now())); err != nil {
+			return err
+		}
+	}
+}
+
+// Drain ends all sources as an operator does: what splittable steps have not claimed is truncated, the clock stays, and what is open comes out.
+func (d *Driver) Drain() error {
+	if err := d.Start(); err != nil {
+		return err
+	}
+	d.job.Drain()
+	if err := d.endSources(); err != nil {
+		return err
+	}
+	return d.ended()
+}
+
+func (d *Driver) endSources() error {
 	for _, s := range d.sources {
 		if err := s.finish(); err != nil {
 			return err
 		}
 	}
 	return d.quiesce()
+}
+
+// Unfinished returns the paths of the steps that have not come to their end.
+func (d *Driver) Unfinished() []string { return d.job.Unfinished() }
+
+// ended returns an error if the run has not come to its end.
+func (d *Driver) ended() error {
+	if len(d.job.Unfinished()) == 0 {
+		return nil
+	}
+	return d.job.Stuck()
 }
 
 // Result returns what has come of the run so far; nil before Start.

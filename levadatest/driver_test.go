@@ -15,7 +15,8 @@ import (
 )
 
 // modes are the executions that a test must not be able to tell apart.
-var modes = []levada.Embedded{{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 4}, {Parallelism: 4, MaxBundle: 1}}
+var modes = []levada.Embedded{{Parallelism: 1}, {Parallelism: 1, MaxBundle: 1}, {Parallelism: 4}, {Parallelism: 4, MaxBundle: 1},
+	{Parallelism: 2, Unfused: true}}
 
 func eachMode(t *testing.T, f func(t *testing.T, mode levada.Embedded)) {
 	for _, mode := range modes {

@@ -11,20 +11,41 @@ import (
 // ErrBadWindow is wrapped by what [Fn.Validate] returns.
 var ErrBadWindow = errors.New("bad window function")
 
-// Fn says which windows an element is in. Two values are the same window function if they are ==.
+// Fn says which windows an element is in, by its time. One's own are made with [Func], or are types that implement Fn (Beam's
+// WindowFn); where windows depend on more than the time, levada.WindowBy takes the place. A value has no state that changes and
+// reads no clock: all tasks share it.
 type Fn interface {
-	// Validate returns an error that wraps ErrBadWindow and says what is wrong with the parameters, or nil.
+	// Validate returns what is wrong with the parameters, or nil. It should wrap ErrBadWindow.
 	Validate() error
-	// Assign appends the windows of an element at time t to dst: none, one, or several, in the order of their starts. It
-	// allocates only if dst is too small. t is in [event.Min, event.Max].
+	// Assign appends the windows of an element at time t to dst: none, one, or several. t is in [event.Min, event.Max]. What
+	// dst has is not touched and nothing of it is kept.
+	//
+	// The functions of this package give windows in the order of their starts and allocate only if dst is too small. A
+	// function of one's own may give them in any order, and one of them twice, which counts once. Each of its windows must
+	// contain t, Start <= t < End, or be event.Global(): anything else fails the run (levada.ErrNotInWindow). Where it
+	// ends after the global window, it is cut there.
 	Assign(dst []event.Window, t event.Time) []event.Window
-	// Merging reports whether windows of a key that intersect become one.
+	// Merging reports whether windows of a key may become one. Without a [Merger] those do that intersect and have the same
+	// label: the smallest window that covers them takes their place, as with sessions.
 	Merging() bool
-	// Compatible reports whether a Flatten of collections with these two functions has a meaning: they are equal, or both
-	// are sessions.
+	// Compatible reports whether a Flatten of collections with these two functions has a meaning: they are the same, or both
+	// are sessions. It must not compare values of types that cannot be compared.
 	Compatible(o Fn) bool
 	// String returns the function as it is written in Go.
 	String() string
+}
+
+// Merger is an [Fn] that says itself which windows of a key become one (Beam's WindowFn.mergeWindows).
+type Merger interface {
+	Fn
+	// Merge is called, if Merging is true, when an element brings a window which its key does not have yet. windows are all
+	// that the key has, the new one among them and those that wait for late elements too, by start, then end, then label.
+	// Merge calls merge once for each set of windows that become the window into. The rules: parts are among windows, and
+	// each is in one set only; into covers every part and is new or one of the parts. A rule that is broken fails the run
+	// (levada.ErrBadMerge). What is in no set stays as it is.
+	//
+	// Merge must depend on nothing but windows, and must not keep them.
+	Merge(windows []event.Window, merge func(parts []event.Window, into event.Window))
 }
 
 type global struct{}

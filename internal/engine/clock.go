@@ -35,7 +35,7 @@ func (v *Virtual) Advance(d time.Duration) { v.ns.Add(int64(d)) }
 // wait waits for a message, or for the time at which a trigger of the task is due; false says that the run ends.
 func (t *task) wait() bool {
 	var due <-chan time.Time
-	if at, ok := t.alarm(); ok && !t.job.virtual {
+	if at, ok := t.alarm(true); ok && !t.job.virtual {
 		timer := time.NewTimer(at.Time().Sub(t.job.clock.Now()))
 		defer timer.Stop()
 		due = timer.C
@@ -52,7 +52,7 @@ func (t *task) wait() bool {
 
 // blocked runs f, which may wait for long. The triggers of the tasks that run in this goroutine go on meanwhile.
 func (t *task) blocked(f func(ctx context.Context) error) error {
-	at, ok := t.alarm()
+	at, ok := t.alarm(false)
 	if !ok || t.job.virtual {
 		return f(t.job.run.Ctx)
 	}
@@ -84,14 +84,14 @@ func (t *task) blocked(f func(ctx context.Context) error) error {
 				return errors.Join((<-returned)(), t.elem.Err)
 			}
 		}
-		at, ok = t.alarm()
+		at, ok = t.alarm(false)
 	}
 }
 
-// alarm returns the earliest processing time at which something is due in the goroutine.
-func (t *task) alarm() (at event.Time, ok bool) {
+// alarm returns the earliest processing time at which something is due in the goroutine, parked work among it or not.
+func (t *task) alarm(work bool) (at event.Time, ok bool) {
 	t.each(func(t *task) {
-		if t.bound.Reader == nil {
+		if t.bound.Reader == nil || t.bound.Worker != nil && !work {
 			return
 		}
 		if a, set := t.bound.Reader.Alarm(); set && (!ok || a < at) {

@@ -24,8 +24,10 @@ type Options struct {
 	MaxBundle   int                   // elements; 0: no limit of its own
 	Grace       time.Duration         // how long an ending run waits for user code to return; 0: 5 s
 	General     bool                  // switches the fast paths off, for tests
+	Unfused     bool                  // runs each step in tasks of its own, for tests
 	Logger      *slog.Logger          // for late data and steps that stand still; nil: slog.Default()
 	StallAfter  time.Duration         // how long a step stands still before that is logged; 0: a minute, negative: never
+	Share       func() int            // for tests: see [exec.Run]
 	Holds       map[string]event.Time // keeps the output of steps back for ever; for tests of the stuck report
 }
 
@@ -45,6 +47,7 @@ type Job struct {
 	run        *exec.Run
 	parent     context.Context
 	cancel     context.CancelFunc
+	endInput   context.CancelFunc
 	inflight   atomic.Int64
 	unfinished atomic.Int64 // tasks whose watermarks are not all at Max
 	quiet      chan struct{}
@@ -87,10 +90,14 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 		graph: g, options: o, clock: o.Clock, stages: g.Fuse(), metrics: exec.NewMetrics(), parent: ctx,
 		splits: map[*graph.Step]*coordinator{}, quiet: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
 	}
+	if o.Unfused {
+		j.stages = g.Cut()
+	}
 	_, j.virtual = o.Clock.(*Virtual)
 	inner, cancel := context.WithCancel(ctx)
 	j.cancel = cancel
-	j.run = &exec.Run{Ctx: inner, Late: j.late}
+	j.run = &exec.Run{Ctx: inner, Late: j.late, Share: o.Share}
+	j.run.Input, j.endInput = context.WithCancel(inner)
 	if err := j.prepare(inner); err != nil {
 		cancel()
 		return nil, err
@@ -120,6 +127,10 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 // prepare lists the sources and opens the sinks.
 func (j *Job) prepare(ctx context.Context) error {
 	for _, s := range j.graph.Steps {
+		if head, ok := s.Op.(*exec.HeadOp); ok && head.Restrict != nil {
+			j.splits[s] = newCoordinator(j, nil, nil)
+			j.splits[s].restrict = head.Restrict
+		}
 		op, ok := s.Op.(*exec.RootOp)
 		if !ok {
 			continue
@@ -133,7 +144,7 @@ func (j *Job) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j.splits[s] = newCoordinator(op, splits)
+		j.splits[s] = newCoordinator(j, op, splits)
 		for _, sp := range splits {
 			j.total += sp.Size
 		}
@@ -206,6 +217,7 @@ func (j *Job) build() {
 // adopt lets a task run those behind it in its own goroutine, where nothing is won by another: at parallelism 1, for stages with
 // one input.
 func (j *Job) adopt(byStage map[*graph.Stage][]*task, senders map[*graph.Stage]int) {
+	inOne := j.options.Parallelism == 1 && !j.options.Unfused
 	for _, st := range j.stages {
 		e := &exec.Elem{Run: j.run, Pane: event.NoPane}
 		for _, t := range byStage[st] {
@@ -215,12 +227,18 @@ func (j *Job) adopt(byStage map[*graph.Stage][]*task, senders map[*graph.Stage]i
 				e = &exec.Elem{Run: j.run, Pane: event.NoPane}
 			}
 			for _, edge := range st.Edges() {
-				if to := byStage[edge.To.Stage][0]; j.options.Parallelism == 1 && senders[edge.To.Stage] == 1 {
+				if to := byStage[edge.To.Stage][0]; inOne && senders[edge.To.Stage] == 1 && !alone(to.stage.Head) {
 					to.parent, to.elem = t, t.elem
 				}
 			}
 		}
 	}
+}
+
+// alone reports whether a step that begins a stage needs a goroutine of its own.
+func alone(s *graph.Step) bool {
+	op, ok := s.Op.(*exec.HeadOp)
+	return ok && op.Restrict != nil
 }
 
 // adoptive tells each task whom it runs, in the order of the stages.
@@ -356,14 +374,14 @@ func (j *Job) supervise() {
 // onQuiet decides what it means that nothing runs.
 func (j *Job) onQuiet() {
 	switch {
-	case j.inflight.Load() != 0 || j.advance():
-		return
+	case j.inflight.Load() != 0 || j.advance() || j.virtual && j.resume():
 	case j.unfinished.Load() == 0:
 		j.end(nil)
-	case j.external:
+	case j.external || j.virtual:
 		j.wake()
+	case j.parked():
 	default:
-		j.fail(j.stuck())
+		j.fail(j.Stuck())
 	}
 }
 
@@ -394,7 +412,7 @@ func (j *Job) Quiesce() error {
 		w := make(chan struct{})
 		j.waiters = append(j.waiters, w)
 		j.mu.Unlock()
-		if j.inflight.Load() == 0 && j.external {
+		if j.inflight.Load() == 0 && (j.external || j.virtual) {
 			select { // it may be the end; only supervise decides
 			case j.quiet <- struct{}{}:
 			default:

@@ -2,42 +2,68 @@ package engine
 
 import (
 	"sync"
+	"time"
 
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/internal/exec"
 	"github.com/levadaflow/levada/internal/progress"
+	"github.com/levadaflow/levada/internal/store"
 )
 
-// coordinator hands out the splits of one source and shares its ledger between the tasks.
+// coordinator hands out the splits of one source, or the restrictions of one splittable step, and shares its ledger between the
+// tasks. Work that somebody can do, or does, counts as a message in flight; what is parked does not.
 type coordinator struct {
-	mu      sync.Mutex
-	ledger  *progress.Ledger
-	splits  []exec.Split
-	cut     func(exec.Split) (part, rest exec.Split, ok bool) // nil if splits are read whole
-	waiting []*task                                           // have no split, and must be told when the watermark moves
-	tasks   []*task                                           // of the source's stage
-	told    event.Time
+	job      *Job
+	mu       sync.Mutex
+	ledger   *progress.Ledger
+	splits   map[int]exec.Split                                // that nobody works on
+	cut      func(exec.Split) (part, rest exec.Split, ok bool) // nil if splits are read whole
+	restrict *exec.RestrictOp                                  // nil for a source
+	parked   store.Queue                                       // by the processing time at which they are gone on with
+	waiting  map[*task]bool                                    // have nothing to do, and must be told when there is, and when the watermark moves
+	tasks    []*task                                           // of the stage
+	told     told
+	version  int           // of told
+	seen     map[*task]int // the version that a task has passed on
+	ahead    []int         // parked because they are further than the slowest by more than is allowed
+	seq      uint32
 }
 
-func newCoordinator(op *exec.RootOp, splits []exec.Split) *coordinator {
-	c := &coordinator{ledger: progress.NewLedger(), splits: splits, cut: op.Cut, told: event.Min}
+func newCoordinator(j *Job, op *exec.RootOp, splits []exec.Split) *coordinator {
+	c := &coordinator{
+		job: j, ledger: progress.NewLedger(), splits: map[int]exec.Split{}, waiting: map[*task]bool{}, told: told{mark: event.Min}, seen: map[*task]int{},
+	}
+	if op != nil {
+		c.cut = op.Cut
+	}
 	for _, s := range splits {
-		c.ledger.Add(s.Name, s.Mark)
+		c.splits[c.ledger.Add(s.Name, s.Mark)] = s
 	}
 	return c
 }
+
+// counts reports whether its work is counted as in flight: that of a source is part of its tasks' first message.
+func (c *coordinator) counts() bool { return c.restrict != nil }
 
 // Next implements [exec.Coordinator].
 func (c *coordinator) Next(index int) (int, exec.Split, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.job.virtual {
+		c.release(c.job.clock.Now())
+	}
 	id, ok := c.ledger.Next()
 	if !ok {
-		c.waiting = append(c.waiting, c.tasks[index])
+		t := c.tasks[index]
+		c.waiting[t] = true
+		if c.restrict != nil && c.seen[t] != c.version { // it moved meanwhile
+			c.job.put(t, message{kind: msgWake})
+		}
 		return 0, exec.Split{}, false
 	}
+	delete(c.waiting, c.tasks[index])
 	s := c.splits[id]
-	c.splits[id] = exec.Split{} // what is done needs no memory
+	delete(c.splits, id) // what is done needs no memory
 	if c.cut == nil {
 		return id, s, true
 	}
@@ -45,9 +71,86 @@ func (c *coordinator) Next(index int) (int, exec.Split, bool) {
 	if !ok {
 		return id, s, true
 	}
-	c.ledger.AddRest(rest.Name, id)
-	c.splits = append(c.splits, rest)
+	c.splits[c.ledger.AddRest(rest.Name, id)] = rest
 	return id, part, true
+}
+
+// Add implements [exec.Coordinator].
+func (c *coordinator) Add(all []exec.Split) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range all {
+		if c.job.run.Draining() {
+			var ok bool
+			if s, ok = c.restrict.Truncate(s); !ok {
+				continue
+			}
+		}
+		c.splits[c.ledger.Add(s.Name, s.Mark)] = s
+		c.job.inflight.Add(1)
+	}
+	c.wake()
+}
+
+// Park implements [exec.Coordinator].
+func (c *coordinator) Park(id int, s exec.Split, until event.Time) {
+	c.mu.Lock()
+	c.ledger.Park(id)
+	c.splits[id] = s
+	c.seq++
+	c.parked.Set(id32(id), until, c.seq)
+	if c.job.run.Draining() {
+		c.drain()
+	}
+	c.tell()
+	c.mu.Unlock()
+	c.job.settle(1)
+}
+
+// Requeue implements [exec.Coordinator].
+func (c *coordinator) Requeue(id int, s exec.Split) {
+	c.mu.Lock()
+	c.splits[id] = s
+	ahead := c.tooFar(s.Mark)
+	if ahead {
+		c.ledger.Park(id)
+		c.ahead = append(c.ahead, id)
+		c.tell()
+	} else {
+		c.ledger.Requeue(id)
+		c.wake()
+	}
+	c.mu.Unlock()
+	if ahead {
+		c.job.settle(1)
+	}
+}
+
+// tooFar reports whether a restriction that has come to mark must wait for the slowest.
+func (c *coordinator) tooFar(mark event.Time) bool {
+	if c.restrict == nil || c.restrict.MaxDrift < 0 || c.job.run.Draining() {
+		return false
+	}
+	low, ok := c.ledger.Low()
+	return ok && mark > low.Plus(c.restrict.MaxDrift)
+}
+
+// catchUp goes on with those that need no longer wait for the slowest.
+func (c *coordinator) catchUp() {
+	if len(c.ahead) == 0 {
+		return
+	}
+	waiting := c.ahead[:0]
+	for _, id := range c.ahead {
+		if c.tooFar(c.splits[id].Mark) {
+			waiting = append(waiting, id)
+			continue
+		}
+		c.ledger.Requeue(id)
+		c.job.inflight.Add(1)
+		c.wake()
+	}
+	c.ahead = waiting
 }
 
 // Report implements [exec.Coordinator].
@@ -61,20 +164,94 @@ func (c *coordinator) Report(id int, mark event.Time, idle bool) {
 // Done implements [exec.Coordinator].
 func (c *coordinator) Done(id int) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.ledger.Done(id)
+	c.tell()
+	c.mu.Unlock()
+	if c.counts() {
+		c.job.settle(1)
+	}
+}
+
+// release puts what was parked until now into the queue.
+func (c *coordinator) release(now time.Time) {
+	for {
+		id, at, ok := c.parked.First()
+		if !ok || at > event.Time(now.UnixMilli()) {
+			return
+		}
+		c.unpark(int(id))
+	}
+}
+
+func (c *coordinator) unpark(id int) {
+	c.parked.Remove(id32(id))
+	if c.tooFar(c.splits[id].Mark) {
+		c.ahead = append(c.ahead, id)
+		return
+	}
+	c.ledger.Requeue(id)
+	c.job.inflight.Add(1)
+}
+
+// resume goes on with what was parked until now, and reports whether there was something. It is how a virtual clock does it.
+func (c *coordinator) resume(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, at, ok := c.parked.First()
+	if !ok || at > event.Time(now.UnixMilli()) {
+		return false
+	}
+	c.release(now)
+	c.wake()
+	return true
+}
+
+// drain truncates what nobody works on, and goes on with what is left of it. Its caller holds mu.
+func (c *coordinator) drain() {
+	if c.restrict == nil {
+		return
+	}
+	c.catchUp()
+	for id, s := range c.splits {
+		cut, ok := c.restrict.Truncate(s)
+		_, parked := c.parked.At(id32(id))
+		if parked {
+			c.unpark(id)
+		}
+		if c.splits[id] = cut; !ok {
+			delete(c.splits, id)
+			c.ledger.Drop(id)
+			c.job.settle(1)
+		}
+	}
+	c.wake()
 	c.tell()
 }
 
-// tell wakes the tasks without a split when the watermark has moved, so that they pass it on.
+// tell wakes the tasks that have nothing to do when the watermark has moved, so that they pass it on.
 func (c *coordinator) tell() {
-	mark := c.ledger.Watermark()
-	if mark == c.told {
+	c.catchUp()
+	now := told{c.ledger.Watermark(), c.ledger.Idle()}
+	if now == c.told {
 		return
 	}
-	c.told = mark
-	for _, t := range c.waiting {
-		t.job.put(t, message{kind: msgWake})
+	c.told = now
+	c.version++
+	c.wake()
+}
+
+// told is what all tasks have been told of the ledger.
+type told struct {
+	mark event.Time
+	idle bool
+}
+
+// wake wakes the tasks that have nothing to do.
+func (c *coordinator) wake() {
+	for _, t := range c.tasks {
+		if c.waiting[t] {
+			t.job.put(t, message{kind: msgWake})
+		}
 	}
 }
 
@@ -85,9 +262,51 @@ func (c *coordinator) Mark() (event.Time, bool) {
 	return c.ledger.Watermark(), c.ledger.Idle()
 }
 
+// Low implements [exec.Coordinator].
+func (c *coordinator) Low(index int) (event.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[c.tasks[index]] = c.version
+	if c.ledger.Open() > 0 && c.ledger.Idle() { // nobody says anything: it stays where it is
+		return c.ledger.Watermark(), true
+	}
+	return c.ledger.Low()
+}
+
+// Alarm implements [exec.Coordinator].
+func (c *coordinator) Alarm() (event.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, at, ok := c.parked.First()
+	return at, ok
+}
+
+// Hungry implements [exec.Coordinator].
+func (c *coordinator) Hungry() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting) > c.ledger.Queued()
+}
+
+// Queued implements [exec.Coordinator].
+func (c *coordinator) Queued() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Queued() > 0
+}
+
+// Ahead implements [exec.Coordinator].
+func (c *coordinator) Ahead(mark event.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tooFar(mark)
+}
+
 // behind says which split holds the watermark back.
 func (c *coordinator) behind() (name string, mark event.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.Behind()
 }
+
+func id32(id int) uint32 { return uint32(id) }

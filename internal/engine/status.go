@@ -62,8 +62,8 @@ func (j *Job) Sources() []string {
 // Total returns the bytes of all sources, as far as they are known.
 func (j *Job) Total() int64 { return j.total }
 
-// stuck says who waits for whom.
-func (j *Job) stuck() error {
+// Stuck says who waits for whom.
+func (j *Job) Stuck() error {
 	status := j.Steps()
 	var b strings.Builder
 	for _, s := range j.graph.Steps {

@@ -113,6 +113,12 @@ func (t *task) loop() {
 				}
 				continue
 			}
+			if t.work() {
+				if t.failed() {
+					return
+				}
+				continue
+			}
 			if !t.wait() {
 				return
 			}
@@ -128,7 +134,25 @@ func (t *task) loop() {
 				}
 			}
 		}
+		if t.work(); t.failed() {
+			return
+		}
 	}
+}
+
+// work does a part of the stage's own work, if it has some that is ready. It counts as a message until its bundle has ended.
+func (t *task) work() bool {
+	w := t.bound.Worker
+	if w == nil || !w.Take(t.index) {
+		return false
+	}
+	t.job.inflight.Add(1)
+	t.taken++
+	t.beginBundle()
+	if t.elem.Err == nil {
+		w.Work(t.elem, t)
+	}
+	return true
 }
 
 // failed reports whether the task must end, and makes its failure that of the job.
@@ -253,7 +277,12 @@ func (t *task) endBundle() {
 	default:
 		in, idle = t.frontier.In(), t.frontier.Idle()
 	}
+	if w := t.bound.Worker; w != nil {
+		w.Flushed(t.elem)
+		idle = idle || w.Idle()
+	}
 	t.bound.Advance(in)
+	at, wins, info := t.elem.Time, t.elem.Win, t.elem.Pane // of a root that goes on
 	for _, c := range t.children {
 		if c.frontier.Set(0, c.st.Out, idle) {
 			c.beginBundle()
@@ -266,6 +295,7 @@ func (t *task) endBundle() {
 			return
 		}
 	}
+	t.elem.Time, t.elem.Win, t.elem.Pane = at, wins, info
 	t.sendWatermarks(idle)
 	t.open, t.begun = false, false
 	t.checkFinished()

@@ -26,6 +26,8 @@ type HeadOp struct {
 	Writer func(b *Binder, head *graph.Step, out Output) (in any, w Flusher)
 	// Reader returns the other side.
 	Reader func(b *Binder, st *Inst, outs []any) Reader
+	// Restrict is set for splittable steps. They run in a goroutine of their own.
+	Restrict *RestrictOp
 	// Remote is set if a foreign runner may be in the place of the exchange.
 	Remote *RemoteOp
 	// Lazy is set if the step can compute the windows of its input by itself; see [Binder.Lazy].

@@ -36,13 +36,24 @@ type Apart [128]byte
 // Run is what all tasks of a run share.
 type Run struct {
 	Ctx context.Context
+	// Input is what waits for the outside listens to: it ends with Ctx, and when the run is drained.
+	Input context.Context
+	// Share, for tests, says at each claim what is to become of a restriction's rest: 0 keep it, 1 give half of it away, 2 all of it.
+	Share func() int
 	// Late is told, once a task, that a step counts elements behind a watermark; nil if nobody wants to know.
 	Late    func(step, counter string, t, mark event.Time)
 	stopped atomic.Bool
+	drained atomic.Bool
 }
 
 // Stop makes every task stop at its next element.
 func (r *Run) Stop() { r.stopped.Store(true) }
+
+// Drain says that sources are to end.
+func (r *Run) Drain() { r.drained.Store(true) }
+
+// Draining reports whether sources are to end.
+func (r *Run) Draining() bool { return r.drained.Load() }
 
 // Stopped reports whether the run is ending early.
 func (r *Run) Stopped() bool { return r.stopped.Load() }

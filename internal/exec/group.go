@@ -243,15 +243,16 @@ func (t *table[K, V, A, R]) insert(k *keyed[K, A], at int, s pane.State) *open[K
 func (t *table[K, V, A, R]) merging(k *keyed[K, A], w event.Window, now event.Time) *open[K, A] {
 	// The key's windows of one label are disjoint and in order, so those that intersect w lie together.
 	label := w.Label()
-	from, _ := slices.BinarySearchFunc(k.wins, w.Start, func(o *open[K, A], start event.Time) int {
-		if l := o.Window.Label(); l != label {
-			return strings.Compare(l, label)
+	from, end := 0, len(k.wins)
+	for from < end {
+		mid := (from + end) / 2
+		o := &k.wins[mid].Window
+		if l := o.Label(); l == label && o.End <= w.Start || l < label {
+			from = mid + 1
+		} else {
+			end = mid
 		}
-		if o.Window.End <= start {
-			return -1
-		}
-		return 1
-	})
+	}
 	to, span := from, w
 	for to < len(k.wins) && k.wins[to].Window.Intersects(w) && k.wins[to].Window.Label() == label {
 		span = span.Span(k.wins[to].Window)

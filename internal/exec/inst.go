@@ -100,6 +100,7 @@ type Bound struct {
 	Elem   *Elem
 	Root   RootTask // if the stage begins with a root
 	Reader Reader   // if it begins with an exchange
+	Worker Worker   // if it begins with a splittable step
 	Remote Remote   // if it begins with a foreign runner's exchange
 	Insts  []*Inst  // topological
 	// The hooks are in the order of the steps.

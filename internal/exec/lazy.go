@@ -13,6 +13,18 @@ type Grid interface {
 	Grid() (size, period, offset event.Time)
 }
 
+// GridOf returns fn as a Grid, nil if it is none. A type of the user's may have a Grid method without meaning it, by embedding one of
+// package window, so only those themselves count.
+func GridOf(fn window.Fn) Grid {
+	switch fn := fn.(type) {
+	case window.FixedWindows:
+		return fn
+	case window.SlidingWindows:
+		return fn
+	}
+	return nil
+}
+
 // slicer cuts time into the largest pieces that no window begins or ends in. If windows do not overlap these are the windows.
 type slicer struct {
 	size, period, offset event.Time

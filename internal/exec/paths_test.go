@@ -15,6 +15,7 @@ import (
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/internal/exec"
 	"github.com/levadaflow/levada/levadatest"
+	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -27,10 +28,14 @@ type move struct {
 // random is a pipeline: windows, and what is grouped behind them.
 type random struct {
 	fn         window.Fn
+	byElement  bool // the windows of fn are given by a WindowBy, which has the kind in the place of fn
+	kind       window.Fn
+	trigger    trigger.Trigger
 	lateness   time.Duration
 	accumulate levada.Accumulation
 	keyFirst   bool // the key is given before the windows
 	again      bool // what comes out is grouped once more
+	alone      bool // only one grouping reads the windows, which it may then compute by itself
 	moves      []move
 }
 
@@ -48,7 +53,7 @@ func drawRandom(t *rapid.T) random {
 	if rapid.Bool().Draw(t, "accumulate") {
 		r.accumulate = levada.Accumulating
 	}
-	r.keyFirst, r.again = rapid.Bool().Draw(t, "key first"), rapid.Bool().Draw(t, "again")
+	r.keyFirst, r.again, r.alone = rapid.Bool().Draw(t, "key first"), rapid.Bool().Draw(t, "again"), rapid.Bool().Draw(t, "alone")
 	at := event.Time(-20)
 	for _, it := range drawItems(t) {
 		if rapid.IntRange(0, 2).Draw(t, "watermark") == 0 {
@@ -60,19 +65,28 @@ func drawRandom(t *rapid.T) random {
 	return r
 }
 
+// windowed adds the window step.
+func windowed[T any](in levada.PCollection[T], r random) levada.PCollection[T] {
+	w := levada.Windowing{Windows: r.fn, Trigger: r.trigger, AllowedLateness: r.lateness, Accumulation: r.accumulate}
+	if !r.byElement {
+		return levada.WindowInto(in, "w", w)
+	}
+	w.Windows = r.kind
+	return levada.WindowBy(in, "w", func(dst []event.Window, _ T, t event.Time) []event.Window { return r.fn.Assign(dst, t) }, w)
+}
+
 // run returns what came out, a list of sorted lines for each move and the end.
 func (r random) run(t *rapid.T, mode levada.Embedded) (all [][]string) {
 	d := levadatest.NewDriver()
 	d.Run = mode
 	defer d.Stop()
 	src := levadatest.AddScript[item](d, "src")
-	w := levada.Windowing{Windows: r.fn, AllowedLateness: r.lateness, Accumulation: r.accumulate}
 	byKey := func(it item) (string, int) { return it.key, it.value }
 	var pairs levada.PCollection[levada.KV[string, int]]
 	if r.keyFirst {
-		pairs = levada.WindowInto(levada.KeyValue(src.Out, "key", byKey), "w", w)
+		pairs = windowed(levada.KeyValue(src.Out, "key", byKey), r)
 	} else {
-		pairs = levada.KeyValue(levada.WindowInto(src.Out, "w", w), "key", byKey)
+		pairs = levada.KeyValue(windowed(src.Out, r), "key", byKey)
 	}
 	var late levada.LateOf[string, int]
 	sums := levada.SumPerKey(pairs, "sum", levada.LateTo(&late))
@@ -80,12 +94,13 @@ func (r random) run(t *rapid.T, mode levada.Embedded) (all [][]string) {
 		sums = levada.SumPerKey(levada.KeyBy(levada.Map(sums, "value", func(kv levada.KV[string, int]) int { return kv.Value }), "again",
 			func(int) string { return "all" }), "second")
 	}
-	grouped := levada.Map(levada.GroupByKey(pairs, "group"), "list", func(kv levada.KV[string, levada.Values[int]]) levada.KV[string, int] {
-		vs := slices.Sorted(kv.Value.All())
-		return levada.KV[string, int]{Key: fmt.Sprint(kv.Key, vs), Value: len(vs)}
-	})
-	outs := []*levadatest.Collected[levada.KV[string, int]]{
-		levadatest.Gather(sums, "a"), levadatest.Gather(grouped, "b"), levadatest.Gather(late, "c"),
+	outs := []*levadatest.Collected[levada.KV[string, int]]{levadatest.Gather(sums, "a"), levadatest.Gather(late, "b")}
+	if !r.alone {
+		grouped := levada.Map(levada.GroupByKey(pairs, "group"), "list", func(kv levada.KV[string, levada.Values[int]]) levada.KV[string, int] {
+			vs := slices.Sorted(kv.Value.All())
+			return levada.KV[string, int]{Key: fmt.Sprint(kv.Key, vs), Value: len(vs)}
+		})
+		outs = append(outs, levadatest.Gather(grouped, "c"))
 	}
 	step := func(err error) {
 		if err != nil {

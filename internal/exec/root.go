@@ -122,6 +122,23 @@ type Coordinator interface {
 	Done(id int)
 	// Mark returns the watermark over all splits.
 	Mark() (t event.Time, idle bool)
+
+	// Add adds splits at the queue's end.
+	Add(all []Split)
+	// Park keeps what is left of a split until a processing time.
+	Park(id int, s Split, until event.Time)
+	// Requeue puts what is left of a split at the queue's end.
+	Requeue(id int, s Split)
+	// Low returns the least mark of the open splits that are not idle, for a task that passes it on; ok is false if there is none.
+	Low(task int) (t event.Time, ok bool)
+	// Alarm returns the processing time at which a parked split can be gone on with; ok is false if none is parked.
+	Alarm() (at event.Time, ok bool)
+	// Hungry reports whether tasks have nothing to do.
+	Hungry() bool
+	// Queued reports whether splits wait for a task.
+	Queued() bool
+	// Ahead reports whether a split that has come to mark must wait for the slowest.
+	Ahead(mark event.Time) bool
 }
 
 // Source is a root that is read in splits, by all tasks.

@@ -57,6 +57,9 @@ func (s *State) Key() any { return s.key() }
 // Expiry returns when a window of the step expires.
 func (s *State) Expiry(w event.Window) event.Time { return s.expiry(w) }
 
+// In returns the input watermark.
+func (s *State) In() event.Time { return s.in }
+
 // make returns the row of the call at hand, a new one if there is none.
 func (s *State) make() uint32 {
 	if s.row == noRow {

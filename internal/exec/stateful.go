@@ -25,6 +25,9 @@ type Calls[K comparable, V any] struct {
 	Timer   func(e *Elem, k K, f Firing)
 	Expire  func(e *Elem, k K) // when a window with state expires; nil for nothing
 	Sorted  bool               // elements wait for the watermark and come in the order of their times
+	// Strict says that an element whose time plus the allowed lateness is behind the watermark is late although its window is open. It is
+	// so, too, if they are sorted.
+	Strict bool
 }
 
 // Op returns the step: an exchange by key and the state behind it. The last of the step's outputs has the elements that came
@@ -79,6 +82,7 @@ func newStateful[K comparable, V any](g *Stateful[K, V], b *Binder, st *Inst, ou
 	t.waiting.s = t.s
 	t.s.columns = append(t.s.columns, &t.waiting.col)
 	t.calls = g.Bind(b, st, outs, t.s)
+	t.calls.Strict = t.calls.Strict || t.calls.Sorted
 	t.s.key = func() any { return t.key }
 	t.s.open = func() uint32 { return t.open(b.Elem.Win[0]) }
 	t.s.wins.opened = func(n uint32, w event.Window) {
@@ -147,7 +151,7 @@ func (t *stateful[K, V]) element(e *Elem, k K, v V, hash uint64) {
 		}
 		e.Win = wins[i : i+1 : i+1]
 		switch {
-		case t.s.expiry(w) < t.s.in, t.calls.Sorted && at.Plus(t.g.LatenessMillis) < t.s.in:
+		case t.s.expiry(w) < t.s.in, t.calls.Strict && at.Plus(t.g.LatenessMillis) < t.s.in:
 			t.dropped.Note(e, at, t.s.in)
 			t.late(e, k, v)
 		default:

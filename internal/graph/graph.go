@@ -42,7 +42,7 @@ type Step struct {
 	Op      any // what internal/exec binds
 	Inputs  []Port
 	Outputs []Output
-	Stage   *Stage // set by Fuse
+	Stage   *Stage // set by Fuse and Cut
 	readers [][]Reader
 }
 
@@ -99,10 +99,16 @@ type Stage struct {
 
 // Fuse puts each step into a stage and returns the stages in topological order. It may be called again after more steps were
 // added.
-func (g *Graph) Fuse() []*Stage {
+func (g *Graph) Fuse() []*Stage { return g.stages(stageOfInputs) }
+
+// Cut is Fuse without fusing anything: each step is a stage of its own.
+func (g *Graph) Cut() []*Stage { return g.stages(func(*Step) *Stage { return nil }) }
+
+// stages puts each step into the stage that of returns, or into a new one if that is nil.
+func (g *Graph) stages(of func(*Step) *Stage) []*Stage {
 	var stages []*Stage
 	for _, s := range g.Steps {
-		if st := stageOfInputs(s); st != nil {
+		if st := of(s); st != nil {
 			s.Stage = st
 			st.Steps = append(st.Steps, s)
 			continue

@@ -108,16 +108,20 @@ func randomLines(t *rapid.T) []string {
 	return lines
 }
 
-// The invariants of the package, and that every input is a reader and either fused or an edge.
+// The invariants of the package, and that every input is a reader and either fused or an edge; nothing is fused in a graph that is
+// cut.
 func TestFuseOfAnyGraph(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := randomLines(t)
 		g := build(lines...)
-		stages := g.Fuse()
+		stages, cut := g.Fuse(), rapid.Bool().Draw(t, "cut")
+		if cut {
+			stages = g.Cut()
+		}
 		connections, steps := map[string]int{}, 0
 		for i, st := range stages {
-			if st.ID != i || st.Head != st.Steps[0] {
-				t.Errorf("stage %d has the number %d and the head %s", i, st.ID, st.Head.Name)
+			if st.ID != i || st.Head != st.Steps[0] || cut && len(st.Steps) > 1 {
+				t.Errorf("stage %d has the number %d, the head %s and %d steps", i, st.ID, st.Head.Name, len(st.Steps))
 			}
 			for j, s := range st.Steps {
 				steps++

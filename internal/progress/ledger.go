@@ -10,9 +10,10 @@ import (
 // the minimum over those which are not done and not idle.
 type Ledger struct {
 	entries []entry
+	free    []int // entries of restrictions that are done
 	queue   []int // waiting to be run, in order
 	active  []int // run, or follow one that does
-	waiting Holds // marks of those in the queue that follow nobody
+	waiting Holds // marks of those that wait, follow nobody and are not idle
 	open    int   // not done
 	low     event.Time
 }
@@ -21,7 +22,8 @@ type entry struct {
 	name    string
 	mark    event.Time
 	follows int  // the restriction before it, whose watermark holds for it too until it has one of its own; -1 if none
-	waits   bool // in the queue, and its mark in waiting
+	behind  int  // how many follow it
+	waits   bool // in the queue or parked, and its mark in waiting unless it is idle
 	done    bool
 	idle    bool
 }
@@ -33,24 +35,75 @@ func NewLedger() *Ledger { return &Ledger{low: event.Min} }
 func (l *Ledger) Add(name string, mark event.Time) int {
 	id := l.add(name, mark, -1)
 	l.queue = append(l.queue, id)
-	l.entries[id].waits = true
-	l.waiting.Add(mark)
+	l.wait(id)
 	return id
+}
+
+// wait counts a restriction among those that are not run.
+func (l *Ledger) wait(id int) {
+	e := &l.entries[id]
+	if at := slices.Index(l.active, id); at >= 0 {
+		l.active = slices.Delete(l.active, at, at+1)
+	}
+	if e.waits = true; !e.idle {
+		l.waiting.Add(e.mark)
+	}
+}
+
+// Park takes a restriction out of the hands of who runs it: nobody runs it until it is requeued. What it last reported counts.
+func (l *Ledger) Park(id int) {
+	l.follow(id, l.mark(id), -1)
+	l.wait(id)
+}
+
+// Requeue puts a restriction that is parked, or is being run, at the end of the queue.
+func (l *Ledger) Requeue(id int) {
+	if !l.entries[id].waits {
+		l.Park(id)
+	}
+	l.queue = append(l.queue, id)
 }
 
 // AddRest puts what is left of a restriction, behind the part of it that is run now, at the queue's front. What the part's
 // watermark says holds for the rest too, until the rest reports one of its own.
 func (l *Ledger) AddRest(name string, part int) int {
 	id := l.add(name, l.entries[part].mark, part)
+	l.entries[part].behind++
 	l.queue = append([]int{id}, l.queue...)
 	l.active = append(l.active, id)
 	return id
 }
 
 func (l *Ledger) add(name string, mark event.Time, follows int) int {
-	l.entries = append(l.entries, entry{name: name, mark: mark, follows: follows})
 	l.open++
+	e := entry{name: name, mark: mark, follows: follows}
+	if n := len(l.free); n > 0 {
+		id := l.free[n-1]
+		l.free = l.free[:n-1]
+		l.entries[id] = e
+		return id
+	}
+	l.entries = append(l.entries, e)
 	return len(l.entries) - 1
+}
+
+// follow sets a restriction's mark, and whom it follows.
+func (l *Ledger) follow(id int, mark event.Time, follows int) {
+	e := &l.entries[id]
+	before := e.follows
+	e.mark, e.follows = mark, follows
+	if before >= 0 && follows < 0 {
+		l.entries[before].behind--
+		l.release(before)
+	}
+}
+
+// release gives back the entry of a restriction that is done and that nobody follows.
+func (l *Ledger) release(id int) {
+	if e := &l.entries[id]; e.done && e.behind == 0 {
+		l.follow(id, e.mark, -1)
+		l.free = append(l.free, id)
+	}
 }
 
 // Next takes the first restriction from the queue; ok is false if there is none.
@@ -64,11 +117,23 @@ func (l *Ledger) Next() (id int, ok bool) {
 	return id, true
 }
 
+// Drop says that a restriction that waits in the queue will not be run.
+func (l *Ledger) Drop(id int) {
+	if at := slices.Index(l.queue, id); at >= 0 {
+		l.queue = slices.Delete(l.queue, at, at+1)
+	}
+	l.Done(id)
+}
+
+// Queued returns the number of restrictions in the queue.
+func (l *Ledger) Queued() int { return len(l.queue) }
+
 // activate counts a restriction by itself from now on.
 func (l *Ledger) activate(id int) {
 	if e := &l.entries[id]; e.waits {
-		e.waits = false
-		l.waiting.Remove(e.mark)
+		if e.waits = false; !e.idle {
+			l.waiting.Remove(e.mark)
+		}
 		l.active = append(l.active, id)
 	}
 }
@@ -77,23 +142,23 @@ func (l *Ledger) activate(id int) {
 // and that the others need not wait for it.
 func (l *Ledger) Report(id int, mark event.Time, idle bool) {
 	l.activate(id)
-	e := &l.entries[id]
-	e.mark, e.follows = max(l.mark(id), mark), -1
-	e.idle = idle
+	l.follow(id, max(l.mark(id), mark), -1)
+	l.entries[id].idle = idle
 }
 
-// Done says that a restriction has emitted all it will.
+// Done says that a restriction has emitted all it will. Its number may be given to another.
 func (l *Ledger) Done(id int) {
-	e := &l.entries[id]
-	if e.done {
+	if l.entries[id].done {
 		return
 	}
 	l.activate(id)
-	e.mark, e.follows, e.done = l.mark(id), -1, true
+	l.follow(id, l.mark(id), -1)
+	l.entries[id].done = true
 	l.open--
 	if at := slices.Index(l.active, id); at >= 0 {
 		l.active = slices.Delete(l.active, at, at+1)
 	}
+	l.release(id)
 }
 
 // mark returns how far a restriction has come, or the one that it follows.
@@ -110,13 +175,12 @@ func (l *Ledger) mark(id int) event.Time {
 func (l *Ledger) Open() int { return l.open }
 
 // Watermark returns the minimum over the restrictions that are neither done nor idle, Max if all are done. It never goes
-// back.
+// back, but from Max when one is added.
 func (l *Ledger) Watermark() event.Time {
 	if l.open == 0 {
-		l.low = event.Max
-		return l.low
+		return event.Max
 	}
-	if mark, ok := l.behind(); ok {
+	if mark, ok := l.Low(); ok {
 		l.low = max(l.low, mark)
 	}
 	return l.low
@@ -124,13 +188,13 @@ func (l *Ledger) Watermark() event.Time {
 
 // Idle reports whether there are open restrictions and all of them are idle.
 func (l *Ledger) Idle() bool {
-	_, ok := l.behind()
+	_, ok := l.Low()
 	return l.open > 0 && !ok
 }
 
 // Behind names the restriction which holds the watermark back and its mark; ok is false if there is none.
 func (l *Ledger) Behind() (name string, mark event.Time, ok bool) {
-	mark, ok = l.behind()
+	mark, ok = l.Low()
 	if !ok {
 		return "", 0, false
 	}
@@ -142,8 +206,8 @@ func (l *Ledger) Behind() (name string, mark event.Time, ok bool) {
 	return "", 0, false
 }
 
-// behind returns the least mark.
-func (l *Ledger) behind() (low event.Time, ok bool) {
+// Low returns the minimum over the restrictions that are neither done nor idle now; ok is false if there is none.
+func (l *Ledger) Low() (low event.Time, ok bool) {
 	if low, ok = l.waiting.Min(); !ok {
 		low = event.Max
 	}

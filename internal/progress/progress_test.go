@@ -164,77 +164,115 @@ func TestHoldsCompact(t *testing.T) {
 
 // restriction is one of the model's.
 type restriction struct {
+	id         int
+	name       string
 	mark       event.Time
-	done, idle bool
+	idle, runs bool
+	queued     bool
+}
+
+// ledgerModel is the restrictions that are not done, and the queue, in order.
+type ledgerModel struct {
+	all   []*restriction
+	queue []*restriction
 }
 
 // The ledger's watermark is the greatest minimum that it has shown over the restrictions which were neither done nor idle.
 func TestLedgerIsBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := progress.NewLedger()
-		var all []restriction
-		shown, next := event.Min, 0
-		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			what := rapid.IntRange(0, 5).Draw(t, "what")
-			if len(all) == 0 {
+		var m ledgerModel
+		shown := event.Min
+		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			what := rapid.IntRange(0, 6).Draw(t, "what")
+			if len(m.all) == 0 {
 				what = 0
 			}
-			i := rapid.IntRange(0, max(0, len(all)-1)).Draw(t, "which")
+			var r *restriction
+			if what > 0 {
+				r = rapid.SampledFrom(m.all).Draw(t, "which")
+			}
 			switch what {
 			case 0:
-				m := mark(t)
-				if id := l.Add(fmt.Sprint(len(all)), m); id != len(all) {
-					t.Fatalf("restriction %d got number %d", len(all), id)
+				at := mark(t)
+				r = &restriction{id: l.Add(fmt.Sprint("r", n), at), name: fmt.Sprint("r", n), mark: at, queued: true}
+				if slices.ContainsFunc(m.all, func(o *restriction) bool { return o.id == r.id }) {
+					t.Fatalf("number %d was given twice", r.id)
 				}
-				all = append(all, restriction{mark: m})
+				m.all, m.queue = append(m.all, r), append(m.queue, r)
 			case 1:
-				id, ok := l.Next()
-				if ok != (next < len(all)) || ok && id != next {
-					t.Fatalf("Next() = %d, %v, want %d", id, ok, next)
-				}
-				if ok {
-					next++
-				}
+				m.next(t, l)
 			case 2:
-				l.Done(i)
-				all[i].done = true
+				if !r.queued {
+					l.Done(r.id)
+					m.all = slices.DeleteFunc(m.all, func(o *restriction) bool { return o == r })
+				}
+			case 3:
+				if r.runs {
+					l.Park(r.id)
+					r.runs = false
+				}
+			case 4:
+				if !r.queued {
+					l.Requeue(r.id)
+					r.runs, r.queued = false, true
+					m.queue = append(m.queue, r)
+				}
 			default:
-				m, idle := mark(t), rapid.Bool().Draw(t, "idle")
-				l.Report(i, m, idle)
-				all[i].mark, all[i].idle = max(all[i].mark, m), idle
+				if r.runs {
+					r.mark, r.idle = max(r.mark, mark(t)), rapid.Bool().Draw(t, "idle")
+					l.Report(r.id, r.mark, r.idle)
+				}
 			}
-			shown = checkLedger(t, l, all, shown)
+			shown = checkLedger(t, l, m.all, shown)
 		}
 	})
 }
 
+// next takes the first restriction from the queue.
+func (m *ledgerModel) next(t *rapid.T, l *progress.Ledger) {
+	id, ok := l.Next()
+	if ok != (len(m.queue) > 0) || ok && id != m.queue[0].id {
+		t.Fatalf("Next() = %d, %v, of %d", id, ok, len(m.queue))
+	}
+	if ok {
+		m.queue[0].queued, m.queue[0].runs = false, true
+		m.queue = m.queue[1:]
+	}
+}
+
 // checkLedger compares the ledger with the model and returns its watermark; shown is what it was.
-func checkLedger(t *rapid.T, l *progress.Ledger, all []restriction, shown event.Time) event.Time {
-	open, behind := 0, -1
-	for i, r := range all {
-		if r.done {
-			continue
+func checkLedger(t *rapid.T, l *progress.Ledger, all []*restriction, shown event.Time) event.Time {
+	var behind *restriction
+	queued := 0
+	for _, r := range all {
+		if !r.idle && (behind == nil || r.mark < behind.mark) {
+			behind = r
 		}
-		open++
-		if !r.idle && (behind < 0 || r.mark < all[behind].mark) {
-			behind = i
+		if r.queued {
+			queued++
 		}
 	}
 	want := shown
-	if open == 0 {
-		want = event.Max
-	} else if behind >= 0 {
-		want = max(shown, all[behind].mark)
+	if behind != nil {
+		want = max(shown, behind.mark)
 	}
-	if got := l.Watermark(); got != want {
-		t.Fatalf("%v: watermark %d, want %d after %d", all, got, want, shown)
+	if got := l.Watermark(); len(all) == 0 && got != event.Max || len(all) > 0 && got != want {
+		t.Fatalf("watermark %d, want %d after %d", got, want, shown)
 	}
-	if l.Open() != open || l.Idle() != (open > 0 && behind < 0) {
-		t.Errorf("%v: Open() = %d, Idle() = %v", all, l.Open(), l.Idle())
+	if l.Open() != len(all) || l.Queued() != queued || l.Idle() != (len(all) > 0 && behind == nil) {
+		t.Errorf("Open() = %d, Queued() = %d, Idle() = %v", l.Open(), l.Queued(), l.Idle())
+	}
+	low, ok := l.Low()
+	if ok != (behind != nil) || ok && low != behind.mark {
+		t.Errorf("Low() = %d, %v", low, ok)
 	}
 	name, at, ok := l.Behind()
-	if ok != (behind >= 0) || ok && (name != fmt.Sprint(behind) || at != all[behind].mark) {
-		t.Errorf("%v: %s is behind at %d, %v; want %d", all, name, at, ok, behind)
+	if ok != (behind != nil) || ok && at != behind.mark {
+		t.Errorf("%s is behind at %d, %v", name, at, ok)
+	}
+	if ok && !slices.ContainsFunc(all, func(r *restriction) bool { return r.name == name && r.mark == at && !r.idle }) {
+		t.Errorf("%s is not at %d", name, at)
 	}
 	return want
 }

@@ -147,6 +147,8 @@ func (p *program) bind(s Step, b *built, ins []*built) {
 		p.sources[s.Name] = src
 	case "create":
 		b.out = create(p.driver.Pipeline, s)
+	case "poll":
+		b.out = poll(p.driver.Pipeline, s)
 	case "late":
 		if ins[0].late == nil {
 			b.wrong = true

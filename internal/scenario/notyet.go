@@ -4,8 +4,8 @@ import "slices"
 
 // Operations and directives of the format that are not supported yet.
 var (
-	laterOps        = []string{"poll", "side"}
-	laterDirectives = []string{"drain", "restart"}
+	laterOps        = []string{"side"}
+	laterDirectives = []string{"restart"}
 )
 
 // notYet names what a file uses that is not supported yet, sorted, each once. A file that uses any of it is not run.

@@ -63,8 +63,8 @@ func (v *Verdict) judge(diff io.Writer, r *Result, mode levada.Embedded, dispute
 		}
 		v.Failed = true
 		b := &r.File.Blocks[i]
-		fmt.Fprintf(diff, "%s %s (parallelism %d, bundles of %d, general path %v)\n",
-			b.Pos(), b.Directive, mode.Parallelism, mode.MaxBundle, mode.GeneralPath)
+		fmt.Fprintf(diff, "%s %s (parallelism %d, bundles of %d, general path %v, unfused %v)\n",
+			b.Pos(), b.Directive, mode.Parallelism, mode.MaxBundle, mode.GeneralPath, mode.Unfused)
 		writeDiff(diff, b.Expected, r.Outputs[i])
 	}
 	for _, d := range disputed {
@@ -103,9 +103,9 @@ func writeDiff(w io.Writer, want, got []string) {
 }
 
 // Modes are the ways in which every scenario is run: parallelism 1, 2 and 4, bundles of 1 and of 1000, on the fast and on the
-// general path.
+// general path; and unfused.
 func Modes() []levada.Embedded {
-	var all []levada.Embedded
+	all := []levada.Embedded{{Parallelism: 2, Unfused: true}}
 	for _, general := range []bool{false, true} {
 		for _, parallelism := range []int{1, 2, 4} {
 			for _, bundle := range []int{1, 1000} {

@@ -86,11 +86,9 @@ func (x *runner) block(b *Block) ([]string, error) {
 	case "feed":
 		return x.feed(b)
 	case "finish":
-		out, err := x.group(x.p.driver.Finish)
-		if !x.failed && err == nil {
-			out = append(out, "done")
-		}
-		return out, err
+		return x.end(x.p.driver.Finish)
+	case "drain":
+		return x.end(x.p.driver.Drain)
 	case "metrics", "watermarks":
 		if !x.started { // what that causes is in the next group
 			x.started = true
@@ -106,6 +104,27 @@ func (x *runner) block(b *Block) ([]string, error) {
 		return x.watermarks(b.Args), nil
 	}
 	return nil, b.errorf(-1, "unknown directive %s", b.Directive)
+}
+
+// end runs what ends the pipeline.
+func (x *runner) end(f func() error) ([]string, error) {
+	stuck := ""
+	out, err := x.group(func() error {
+		err := f()
+		if names := x.p.driver.Unfinished(); errors.Is(err, levada.ErrStuck) {
+			stuck, err = names[0], nil
+		}
+		return err
+	})
+	switch {
+	case x.failed || err != nil:
+	case stuck != "":
+		x.failed = true
+		out = append(out, "stuck: "+stuck)
+	default:
+		out = append(out, "done")
+	}
+	return out, err
 }
 
 // feed runs lines one after the other.

@@ -1,5 +1,6 @@
 // Package model compares the engine with a second, simple-minded reading of the event-time rules. Random programs are
-// computed by brute force: every window keeps all of its elements, and everything is worked out anew from them.
+// computed by brute force: every window keeps all of its elements, and everything is worked out anew from them. Where there is no
+// model, the engine is compared with itself: parallelism, bundles, paths, fusion and the order of elements change nothing.
 //
 // Invariants:
 //   - The model is written from the rules. It shares no code with the engine.

@@ -37,6 +37,7 @@ var modes = []levada.Embedded{
 	{Parallelism: 1, MaxBundle: 1},
 	{Parallelism: 4, MaxBundle: 1000},
 	{Parallelism: 2, GeneralPath: true},
+	{Parallelism: 2, Unfused: true},
 }
 
 func (p program) String() string {
