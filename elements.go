@@ -42,10 +42,10 @@ type Failed[I any] struct {
 	Err   string // the error's text
 }
 
-// FailedOf is the collection of the elements for which a TryMap's function failed. Declare one and hand it to [FailedTo].
+// FailedOf is the collection of the elements for which the function of a TryMap or MapConcurrent failed. Declare one and hand it to [FailedTo].
 type FailedOf[I any] = PCollection[Failed[I]]
 
-// TryOption is an option of [TryMap].
+// TryOption is an option of [TryMap] and [MapConcurrent].
 type TryOption[I any] struct{ failed *FailedOf[I] }
 
 // FailedTo sets *to to the collection of those elements for which the function returned an error; the run goes on.
@@ -102,10 +102,7 @@ func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) P
 				e.Nested--
 				e.Enter(st)
 			}
-			if e.Err == nil && e.Run.Stopped() {
-				e.Err = exec.ErrStopped
-			}
-			return e.Err == nil
+			return goesOn(e)
 		}
 		return func(e *exec.Elem, v I) {
 			e.Enter(st)
@@ -115,6 +112,14 @@ func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) P
 			}
 		}
 	}))
+}
+
+// goesOn reports whether code that emits much for one element should emit more: neither has a step failed nor is the run ending.
+func goesOn(e *exec.Elem) bool {
+	if e.Err == nil && e.Run.Stopped() {
+		e.Err = exec.ErrStopped
+	}
+	return e.Err == nil
 }
 
 // KeyBy gives every element a key.

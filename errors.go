@@ -49,6 +49,8 @@ var (
 	ErrBadTimer = errors.New("bad timer")
 	// ErrBadBatch: the limits of a GroupIntoBatches make no sense.
 	ErrBadBatch = errors.New("bad limits of a batch")
+	// ErrBadConcurrent: the limits or times of a MapConcurrent make no sense.
+	ErrBadConcurrent = errors.New("bad limits of concurrent calls")
 	// ErrBadRestrictions: the restrictions, estimator or options of a splittable step make no sense.
 	ErrBadRestrictions = errors.New("bad restrictions")
 	// ErrBadInterval: the bounds of an IntervalJoin leave no pair, or are not in whole milliseconds.

@@ -17,6 +17,7 @@ type Keyed[K comparable] struct {
 	timers []*timer[K]
 	expire func(c *Ctx, key K) error
 	sorted bool
+	strict bool // an element behind the watermark is late, whatever its window; see exec.Calls
 	skew   int64
 }
 
@@ -153,7 +154,7 @@ func (s *Keyed[K]) check() error {
 // calls returns the functions of a stateful step as the engine calls them.
 func calls[K comparable, V any](s *Keyed[K], process Process[KV[K, V]]) exec.Calls[K, V] {
 	sink := processSink(s.st, process)
-	x := exec.Calls[K, V]{Sorted: s.sorted, Element: func(e *exec.Elem, k K, v V) { sink(e, KV[K, V]{Key: k, Value: v}) }}
+	x := exec.Calls[K, V]{Sorted: s.sorted, Strict: s.strict, Element: func(e *exec.Elem, k K, v V) { sink(e, KV[K, V]{Key: k, Value: v}) }}
 	c := &Ctx{st: s.st}
 	fire := call(s.st, c, func(c *Ctx, f firing[K]) error { return s.timers[f.ID].fn(c, f.key) })
 	x.Timer = func(e *exec.Elem, k K, f exec.Firing) {

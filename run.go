@@ -127,7 +127,8 @@ type StepResult struct {
 // Held is what keeps a step's output watermark back.
 type Held struct {
 	// Kind is "pane" (open windows with elements), "timer" (the output time of a timer, or the call at a window's expiry), "element"
-	// (elements that wait), "shift" (ShiftTimestamps; Time is then the shift in milliseconds) or "split" (of a source).
+	// (elements that wait), "call" (elements of a MapConcurrent whose call has not returned, or whose result waits for its turn), "shift"
+	// (ShiftTimestamps; Time is then the shift in milliseconds) or "split" (of a source).
 	Kind string
 	Time event.Time
 	By   string // the name of the split
@@ -135,8 +136,8 @@ type Held struct {
 
 // CounterResult is a counter of a step. The engine's own are dropped_late (pairs of element and window that came too late for a
 // grouping or a step with state), dropped_closed (pairs that came after their window's trigger had finished), emitted_late
-// (elements that left a step behind its watermark), no_window (elements in no window), records and
-// bytes (of sources).
+// (elements that left a step behind its watermark), no_window (elements in no window), retries (attempts of a MapConcurrent's calls
+// after their first), records and bytes (of sources).
 type CounterResult struct {
 	Step, Name string
 	Value      int64

@@ -310,9 +310,13 @@ func TestIdleRestrictions(t *testing.T) {
 			f.calls["busy"] = func(emit func(string, event.Time), wm *levada.ManualMark) { emit("f", 300); wm.Advance(300) }
 			f.Clock(time.Second)
 			f.mark("it is back", 205)
-			for range 5 {
-				f.calls["quiet"] = func(_ func(string, event.Time), wm *levada.ManualMark) { wm.Idle() }
-				f.calls["busy"] = func(_ func(string, event.Time), wm *levada.ManualMark) { wm.Idle() }
+			for i := range 8 { // said: the one after the other
+				idle := func(_ func(string, event.Time), wm *levada.ManualMark) { wm.Idle() }
+				if f.calls["quiet"] = idle; i > 4 {
+					f.calls["busy"] = idle
+				} else {
+					f.calls["busy"] = func(emit func(string, event.Time), wm *levada.ManualMark) { emit("g", 300) }
+				}
 				f.Clock(time.Second)
 			}
 			f.mark("all are idle: never Max", 300)

@@ -217,11 +217,16 @@ func (x *OrderedListCell[T]) Range(c *Ctx, start, end event.Time) iter.Seq2[even
 	return x.walk(c, func(all []Timed[T]) []Timed[T] { return all[from(all, start):max(from(all, start), from(all, end))] })
 }
 
-func (x *OrderedListCell[T]) walk(c *Ctx, part func([]Timed[T]) []Timed[T]) iter.Seq2[event.Time, T] {
-	var all []Timed[T]
+// view returns what is in the cell; it is good until that changes.
+func (x *OrderedListCell[T]) view(c *Ctx) []Timed[T] {
 	if p := x.get(c); p != nil {
-		all = slices.Clone(part(*p)) // an Add during the walk would move them
+		return *p
 	}
+	return nil
+}
+
+func (x *OrderedListCell[T]) walk(c *Ctx, part func([]Timed[T]) []Timed[T]) iter.Seq2[event.Time, T] {
+	all := slices.Clone(part(x.view(c))) // an Add during the walk would move them
 	return func(yield func(event.Time, T) bool) {
 		for _, v := range all {
 			if !yield(v.Time, v.Value) {
@@ -233,11 +238,20 @@ func (x *OrderedListCell[T]) walk(c *Ctx, part func([]Timed[T]) []Timed[T]) iter
 
 // ClearRange takes out the values at start <= t < end.
 func (x *OrderedListCell[T]) ClearRange(c *Ctx, start, end event.Time) {
-	p := x.get(c)
-	if p == nil || start >= end {
-		return
+	if p := x.get(c); p != nil && start < end {
+		x.remove(p, from(*p, start), from(*p, end))
 	}
-	if *p = slices.Delete(*p, from(*p, start), from(*p, end)); len(*p) == 0 {
+}
+
+// remove takes out the values at the places i <= n < j of the cell's contents p.
+func (x *OrderedListCell[T]) remove(p *[]Timed[T], i, j int) {
+	switch {
+	case i == 0 && j == len(*p):
 		x.col.Clear()
+	case i == 0: // the usual case: what is old goes, and nothing else is moved
+		clear((*p)[:j])
+		*p = (*p)[j:]
+	default:
+		*p = slices.Delete(*p, i, j)
 	}
 }

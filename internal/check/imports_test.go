@@ -9,7 +9,7 @@ import (
 var layers = [][]string{
 	{"event"},
 	{"window", "trigger", "coder", "combine", "source"},
-	{"internal/graph", "internal/pane", "internal/progress", "internal/store", "internal/exec", "internal/engine"},
+	{"internal/graph", "internal/pane", "internal/progress", "internal/store", "internal/exec", "internal/async", "internal/engine"},
 	{""}, // the root package
 	{"io", "levadatest"},
 	{"internal/scenario", "internal/check", "portable"},
@@ -23,6 +23,7 @@ var internals = map[string][]string{
 	"internal/progress": nil,
 	"internal/store":    nil,
 	"internal/exec":     {"internal/graph", "internal/pane", "internal/progress", "internal/store"},
+	"internal/async":    {"internal/exec", "internal/progress"},
 	"internal/engine":   {"*"},
 }
 

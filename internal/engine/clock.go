@@ -50,10 +50,12 @@ func (t *task) wait() bool {
 	return true
 }
 
-// blocked runs f, which may wait for long. The triggers of the tasks that run in this goroutine go on meanwhile.
+// blocked runs f, which may wait for long. The triggers of the tasks that run in this goroutine go on meanwhile, and so does what comes of
+// calls.
 func (t *task) blocked(f func(ctx context.Context) error) error {
 	at, ok := t.alarm(false)
-	if !ok || t.job.virtual {
+	ok = ok && !t.job.virtual
+	if !ok && t.away == 0 {
 		return f(t.job.run.Ctx)
 	}
 	returned := make(chan func() error, 1)
@@ -67,24 +69,33 @@ func (t *task) blocked(f func(ctx context.Context) error) error {
 		returned <- func() error { return err }
 	}()
 	for {
+		var timer *time.Timer
 		var due <-chan time.Time
 		if ok {
-			timer := time.NewTimer(at.Time().Sub(t.job.clock.Now()))
-			defer timer.Stop()
+			timer = time.NewTimer(at.Time().Sub(t.job.clock.Now()))
 			due = timer.C
 		}
+		t.elem.Nested++ // so that whoever called Block cannot recover a panic of what runs here
 		select {
 		case result := <-returned:
+			t.elem.Nested--
 			return result()
 		case <-due:
 			if t.beginBundle(); t.elem.Err == nil {
 				t.endBundle()
 			}
-			if t.elem.Err != nil {
-				return errors.Join((<-returned)(), t.elem.Err)
-			}
+		case <-t.inbox.signal:
+			t.collect()
+		}
+		t.elem.Nested--
+		if timer != nil {
+			timer.Stop()
+		}
+		if t.failed() { // f's context has ended
+			return errors.Join((<-returned)(), t.elem.Err)
 		}
 		at, ok = t.alarm(false)
+		ok = ok && !t.job.virtual
 	}
 }
 

@@ -264,6 +264,7 @@ func (j *Job) bind(t *task, byStage map[*graph.Stage][]*task, links func(graph.E
 		Metrics: j.metrics,
 		General: j.options.General,
 		Splits:  func(st *graph.Step) exec.Coordinator { return j.splits[st] },
+		Keeper:  t.keeper,
 		Direct: func(edge graph.Edge) exec.Reader {
 			if to := byStage[edge.To.Stage][t.index]; to.parent == t {
 				return to.bound.Reader

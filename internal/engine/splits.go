@@ -54,11 +54,7 @@ func (c *coordinator) Next(index int) (int, exec.Split, bool) {
 	}
 	id, ok := c.ledger.Next()
 	if !ok {
-		t := c.tasks[index]
-		c.waiting[t] = true
-		if c.restrict != nil && c.seen[t] != c.version { // it moved meanwhile
-			c.job.put(t, message{kind: msgWake})
-		}
+		c.wait(c.tasks[index])
 		return 0, exec.Split{}, false
 	}
 	delete(c.waiting, c.tasks[index])
@@ -123,6 +119,21 @@ func (c *coordinator) Requeue(id int, s exec.Split) {
 	c.mu.Unlock()
 	if ahead {
 		c.job.settle(1)
+	}
+}
+
+// Wait implements [exec.Coordinator].
+func (c *coordinator) Wait(index int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wait(c.tasks[index])
+}
+
+// wait notes that a task has nothing to do. If the watermark has moved since it passed it on it is told at once.
+func (c *coordinator) wait(t *task) {
+	c.waiting[t] = true
+	if c.restrict != nil && c.seen[t] != c.version {
+		c.job.put(t, message{kind: msgWake})
 	}
 }
 

@@ -30,6 +30,7 @@ type task struct {
 	inbox    *inbox
 	frontier *progress.Frontier // nil in a stage that begins with a root
 	ports    []*port
+	working  bool          // in its own work
 	deferred []message     // watermarks that have come and are not in the frontier
 	ended    chan struct{} // closed when the goroutine has ended
 
@@ -41,6 +42,10 @@ type task struct {
 	taken    int64     // messages read
 	elements int
 	batches  int
+
+	kept    int  // elements that the steps keep until a call for them has ended
+	away    int  // the same of all tasks in the goroutine
+	calling bool // a step of them keeps elements
 
 	finished bool // all its watermarks are at Max
 }
@@ -132,10 +137,10 @@ func (t *task) loop() {
 				if t.endBundle(); t.failed() {
 					return
 				}
+				if t.work(); t.failed() { // also if the inbox is never empty
+					return
+				}
 			}
-		}
-		if t.work(); t.failed() {
-			return
 		}
 	}
 }
@@ -147,11 +152,14 @@ func (t *task) work() bool {
 		return false
 	}
 	t.job.inflight.Add(1)
-	t.taken++
 	t.beginBundle()
 	if t.elem.Err == nil {
+		t.working = true
 		w.Work(t.elem, t)
+		t.working = false
 	}
+	t.open = true
+	t.taken++ // not before: bundles may end on the way
 	return true
 }
 
@@ -249,10 +257,13 @@ func (t *task) batch(m *message) {
 		if limit > 0 {
 			to = min(n, from+limit-t.elements)
 		}
+		if t.calling { // an element may wait for others
+			to = from + 1
+		}
 		t.bound.Reader.Batch(e, m.batch, from, to)
 		t.elements += to - from
 		from = to
-		if limit > 0 && t.elements >= limit && e.Err == nil {
+		if e.Err == nil && (limit > 0 && t.elements >= limit || t.away > 0 && t.old()) {
 			t.endBundle()
 		}
 	}
@@ -281,6 +292,7 @@ func (t *task) endBundle() {
 		w.Flushed(t.elem)
 		idle = idle || w.Idle()
 	}
+	idle = idle && t.kept == 0
 	t.bound.Advance(in)
 	at, wins, info := t.elem.Time, t.elem.Win, t.elem.Pane // of a root that goes on
 	for _, c := range t.children {
@@ -301,6 +313,9 @@ func (t *task) endBundle() {
 	t.checkFinished()
 	n := t.taken
 	t.taken = 0
+	if w := t.bound.Worker; w != nil && !t.working {
+		w.Wait(t.index) // before it is settled: who moves the watermark from now on tells this task
+	}
 	t.job.settle(n)
 }
 
@@ -364,6 +379,7 @@ func (t *task) nextBundle() {
 	if t.endBundle(); t.bound.Elem.Err == nil {
 		t.beginBundle()
 	}
+	t.elem.Enter(t.bound.Insts[0]) // whose code goes on
 }
 
 // Block implements [exec.Safe].
@@ -373,5 +389,6 @@ func (t *task) Block(f func(ctx context.Context) error) error {
 	}
 	err := t.blocked(f)
 	t.beginBundle()
+	t.elem.Enter(t.bound.Insts[0])
 	return err
 }

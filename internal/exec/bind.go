@@ -78,6 +78,9 @@ type Binder struct {
 	Carrier func(graph.Edge) Carrier
 	// Splits returns the coordinator of a split source's step.
 	Splits func(st *graph.Step) Coordinator
+	// Keeper is for steps whose results come later: collect emits those that are there. It is nil where no element may be kept beyond a
+	// bundle.
+	Keeper func(collect func(e *Elem)) Keeper
 	bound  *Bound
 }
 

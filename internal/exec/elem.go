@@ -25,8 +25,10 @@ type Elem struct {
 	// Nested is the number of emits that user code is in. If it has not come back to what it was when the user code was
 	// called, that code has recovered a panic of a step behind it: what was being emitted is lost.
 	Nested int
-	at     mark
-	_      Apart
+	// Hand is the element that user code works for, for the error of a panic, if it is not the one with which the stage began; else nil.
+	Hand any
+	at   mark
+	_    Apart
 }
 
 // Apart keeps what one task writes for each element from sharing a cache line with what another writes: it is the last field of
@@ -127,6 +129,9 @@ func (e *Elem) Panicked(st *Inst, v, recovered any) {
 		err = fmt.Errorf("panic: %w", err)
 	} else {
 		err = fmt.Errorf("panic: %v", recovered)
+	}
+	if e.Hand != nil {
+		v = e.Hand
 	}
 	e.fail(st, v, err, string(debug.Stack()))
 }

@@ -224,13 +224,7 @@ func (b *Bound) Close() error {
 // FinishBundle is the first half of a bundle's end: the steps' hooks and the flush.
 func (b *Bound) FinishBundle() {
 	b.RunHooks(b.OnBundleFinish)
-	for _, w := range b.writers {
-		if b.Elem.Err != nil {
-			return
-		}
-		w.Flush(b.Elem)
-	}
-	b.publish()
+	b.Flush()
 }
 
 // publish makes the metrics of the task visible.

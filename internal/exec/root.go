@@ -123,6 +123,8 @@ type Coordinator interface {
 	// Mark returns the watermark over all splits.
 	Mark() (t event.Time, idle bool)
 
+	// Wait says that the task has nothing to do.
+	Wait(task int)
 	// Add adds splits at the queue's end.
 	Add(all []Split)
 	// Park keeps what is left of a split until a processing time.

@@ -17,6 +17,8 @@ type Worker interface {
 	Take(task int) bool
 	// Work does a part of what was taken; it may emit, and calls s between elements.
 	Work(e *Elem, s Safe)
+	// Wait is told, at the end of a bundle, that the task has nothing to do: it is to be woken when there is, and when the watermark moves.
+	Wait(task int)
 	// Flushed is told, at a bundle's end, that all that was emitted has been sent.
 	Flushed(e *Elem)
 	// Idle reports whether there is open work, and nothing comes from it.
@@ -207,6 +209,9 @@ func (t *splittable[I, R, P]) Take(task int) bool {
 	}
 	return ok
 }
+
+// Wait implements [Worker].
+func (t *splittable[I, R, P]) Wait(task int) { t.coord.Wait(task) }
 
 // Work implements [Worker]: a call of the process function.
 func (t *splittable[I, R, P]) Work(e *Elem, s Safe) {

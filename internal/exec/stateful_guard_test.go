@@ -26,14 +26,21 @@ type keyedStep struct {
 
 func newKeyedStep(t testing.TB, w levada.Windowing, fn levada.DoFnKeyed[uint64, int64, int64]) *keyedStep {
 	t.Helper()
+	return newKeyedStage(t, func(in levada.PCollection[number]) levada.PCollection[int64] {
+		return levada.ParDoKeyed(levada.WindowInto(in, "w", w), "step", fn)
+	})
+}
+
+// newKeyedStage is newKeyedStep for steps that make one exchange by key.
+func newKeyedStage(t testing.TB, build func(in levada.PCollection[number]) levada.PCollection[int64]) *keyedStep {
+	t.Helper()
 	g := &keyedStep{e: &exec.Elem{Run: &exec.Run{Ctx: context.Background()}}}
 	root := &exec.RootOp{Bind: func(_ *exec.Binder, _ *exec.Inst, outs []any) exec.RootTask {
 		g.push = outs[0].(exec.Sink[number])
 		return nil
 	}}
 	p := levada.New()
-	in := levada.WindowInto(levada.RootOf[number](p, "in", root, false), "w", w)
-	levada.Do(levada.ParDoKeyed(in, "step", fn), "out", func(*levada.Ctx, int64) error { g.out++; return nil })
+	levada.Do(build(levada.RootOf[number](p, "in", root, false)), "out", func(*levada.Ctx, int64) error { g.out++; return nil })
 	built, err := p.Build()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import "github.com/levadaflow/levada/event"
 type Queue struct {
 	heap []queued // four children each
 	pos  []*[posChunk]uint32
+	made int // chunks of pos
 }
 
 // queued is an entry. Its place is remembered in pos, plus one.
@@ -17,6 +18,9 @@ type queued struct {
 }
 
 const posChunk = 1024
+
+// keptChunks is how many chunks an empty queue keeps, so that one which is often empty does not make them anew each time.
+const keptChunks = 4
 
 // before compares sequence numbers as distances, so that they may wrap around.
 func (a queued) before(b queued) bool { return a.at < b.at || a.at == b.at && int32(a.seq-b.seq) < 0 }
@@ -57,6 +61,7 @@ func (q *Queue) Set(n uint32, at event.Time, seq uint32) {
 		}
 		if q.pos[c] == nil {
 			q.pos[c] = new([posChunk]uint32)
+			q.made++
 		}
 		q.heap = append(q.heap, e)
 		i = len(q.heap) - 1
@@ -107,7 +112,7 @@ func (q *Queue) Remove(n uint32) bool {
 		q.settle(e, i)
 	}
 	switch {
-	case last == 0:
+	case last == 0 && (q.made > keptChunks || cap(q.heap) > posChunk):
 		*q = Queue{}
 	case last > 1024 && 4*last < cap(q.heap):
 		q.heap = append(make([]queued, 0, 2*last), q.heap...)

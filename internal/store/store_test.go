@@ -107,7 +107,7 @@ func TestQueue(t *testing.T) {
 			return i >= 0
 		}
 		for range rapid.IntRange(1, 600).Draw(t, "ops") {
-			n := rapid.Uint32Range(0, 3000).Draw(t, "n")
+			n := 500 * rapid.Uint32Range(0, 20).Draw(t, "n")
 			switch op := rapid.IntRange(0, 3).Draw(t, "op"); {
 			case op < 2:
 				at := event.Time(rapid.Int64Range(0, 20).Draw(t, "at"))
@@ -143,6 +143,28 @@ func TestQueue(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestQueueOftenEmpty: a queue of one entry that comes and goes makes nothing anew, and one that was great and is empty keeps little.
+func TestQueueOftenEmpty(t *testing.T) {
+	var q Queue
+	if n := testing.AllocsPerRun(100, func() {
+		q.Set(1, 5, 0)
+		q.Set(2000, 5, 1)
+		q.Remove(1)
+		q.Remove(2000)
+	}); n > 0 {
+		t.Errorf("%v allocations for two entries", n)
+	}
+	for n := range uint32(100_000) {
+		q.Set(n, 5, n)
+	}
+	for n := range uint32(100_000) {
+		q.Remove(n)
+	}
+	if cap(q.heap) > 0 || q.pos != nil {
+		t.Errorf("an empty queue keeps room for %d entries and %d chunks", cap(q.heap), len(q.pos))
+	}
 }
 
 // TestStoreGivesMemoryBack fills and empties everything: next to nothing stays.
