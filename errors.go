@@ -51,6 +51,10 @@ var (
 	ErrBadBatch = errors.New("bad limits of a batch")
 	// ErrBadConcurrent: the limits or times of a MapConcurrent make no sense.
 	ErrBadConcurrent = errors.New("bad limits of concurrent calls")
+	// ErrSideMerging: a view is over windows that merge, or that depend on the element: no window of it belongs to one of the main input.
+	ErrSideMerging = errors.New("a side input in windows that merge")
+	// ErrSideWindows: the main input is in the global window, and its side input in others.
+	ErrSideWindows = errors.New("the windows of a side input do not go with those of the main input")
 	// ErrBadRestrictions: the restrictions, estimator or options of a splittable step make no sense.
 	ErrBadRestrictions = errors.New("bad restrictions")
 	// ErrBadInterval: the bounds of an IntervalJoin leave no pair, or are not in whole milliseconds.

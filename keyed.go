@@ -112,9 +112,11 @@ func parDoKeyed[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 		p.problem(path, fmt.Errorf("%w: %v have no one window for a key's state. Use a grouping, or windows that do not merge",
 			ErrStatefulMerging, s.windows))
 	}
+	var views []*sideView
 	declared := p.declare(name, func(s *Setup) {
 		k := &Keyed[K]{Setup: s}
 		setup(k, outs{s: s})
+		views = s.views
 		if err := k.check(); err != nil {
 			panic(err)
 		}
@@ -129,6 +131,7 @@ func parDoKeyed[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 		}
 		return calls(s, process)
 	}
+	in = gate(in, name, views)
 	s := p.add(&graph.Step{
 		Kind: graph.Exchange, Op: op.Op(), Inputs: []graph.Port{in.port}, Outputs: append(types, exec.OutputOf2[K, V]{}),
 	}, name)

@@ -153,6 +153,7 @@ type Setup struct {
 	b        *exec.Binder // nil while declaring
 	st       *exec.Inst
 	declared []string
+	views    []*sideView // its side inputs
 }
 
 func (s *Setup) declare(what string) { s.declared = append(s.declared, what) }
@@ -280,7 +281,12 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 	setup func(*Setup, outs) Process[I]) *graph.Step {
 	p := in.owner(name)
 	skew := p.skewOf(name, opts)
-	declared := p.declare(name, func(s *Setup) { setup(s, outs{s: s, skew: skew}) })
+	var views []*sideView
+	declared := p.declare(name, func(s *Setup) {
+		setup(s, outs{s: s, skew: skew})
+		views = s.views
+	})
+	in = gate(in, name, views)
 	op := &exec.ChainOp{Bind: func(b *exec.Binder, st *exec.Inst, sinks []any) any {
 		s := &Setup{step: st.Step.Name, b: b, st: st}
 		x := outs{sinks, s, skew, b.Late(st, exec.EmittedLate)}

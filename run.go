@@ -127,7 +127,7 @@ type StepResult struct {
 // Held is what keeps a step's output watermark back.
 type Held struct {
 	// Kind is "pane" (open windows with elements), "timer" (the output time of a timer, or the call at a window's expiry), "element"
-	// (elements that wait), "call" (elements of a MapConcurrent whose call has not returned, or whose result waits for its turn), "shift"
+	// (elements that wait), "side" (elements that wait for side inputs), "estimator" (of a splittable step), "call" (elements of a MapConcurrent whose call has not returned, or whose result waits for its turn), "shift"
 	// (ShiftTimestamps; Time is then the shift in milliseconds) or "split" (of a source).
 	Kind string
 	Time event.Time
@@ -192,6 +192,7 @@ func (r *Result) Distribution(step, name string) DistributionResult {
 func ResultOf(j *engine.Job) *Result {
 	r := &Result{}
 	order := map[string]int{}
+	var gate *StepResult // in front of the step to come
 	for i, s := range j.Steps() {
 		order[s.Name] = i
 		x := StepResult{Name: s.Name, In: s.In, Out: s.Out}
@@ -199,6 +200,16 @@ func ResultOf(j *engine.Job) *Result {
 			x.Held = Held{Kind: s.Held.Kind, Time: s.Held.Time}
 		} else if s.By != "" && s.Out < event.Max {
 			x.Held = Held{Kind: "split", Time: s.Out, By: s.By}
+		}
+		if strings.HasSuffix(s.Name, gateSuffix) {
+			gate = &x
+			continue
+		}
+		if gate != nil {
+			if x.In = gate.In; x.Held.Kind == "" {
+				x.Held = gate.Held
+			}
+			gate = nil
 		}
 		r.Steps = append(r.Steps, x)
 	}

@@ -141,7 +141,12 @@ func parDoSplit[I, R, P any](in PCollection[I], name string, r source.Restrictio
 		values = nil
 	}
 	op := exec.Splittable[I, R, P]{Source: r, Values: values, MaxDrift: o.maxDrift}
-	declared := p.declare(name, func(s *Setup) { setup(&Splitting{Setup: s}, outs{s: s, skew: o.skew}) })
+	var views []*sideView
+	declared := p.declare(name, func(s *Setup) {
+		setup(&Splitting{Setup: s}, outs{s: s, skew: o.skew})
+		views = s.views
+	})
+	in = gate(in, name, views)
 	op.Bind = func(b *exec.Binder, st *exec.Inst, sinks []any, x *exec.Splitting) func(*exec.Elem, I, *exec.Claim[R, P]) (exec.Again, error) {
 		s := &Splitting{Setup: &Setup{step: st.Step.Name, b: b, st: st}, x: x}
 		var process ProcessSplit[I, R, P]

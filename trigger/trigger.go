@@ -8,6 +8,7 @@ package trigger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -285,3 +286,24 @@ func (Never) MayFinish() bool { return false }
 
 // MayFinish implements [Trigger]: true.
 func (MayLoseData) MayFinish() bool { return true }
+
+// AtEnd reports whether a trigger is sure to fire when the watermark has passed the window's end (beam-semantics 3.7).
+func AtEnd(t Trigger) bool {
+	switch t := t.(type) {
+	case Default, AfterWatermark:
+		return true
+	case AfterAny:
+		return slices.ContainsFunc(t, AtEnd)
+	case AfterAll:
+		return !slices.ContainsFunc(t, func(p Trigger) bool { return !AtEnd(p) })
+	case AfterEach:
+		return AtEnd(t[0])
+	case OrFinally:
+		return AtEnd(t.Main) || AtEnd(t.Finally)
+	case Repeat:
+		return AtEnd(t.Trigger)
+	case MayLoseData:
+		return AtEnd(t.Trigger)
+	}
+	return false
+}

@@ -23,7 +23,8 @@ const (
 type message struct {
 	kind   kind
 	idle   bool       // with msgWatermark
-	sender int        // the sender's number at the receiver
+	sender int        // the sender's number at the receiver, among those of the input
+	side   int        // 0 for a main input; else the number of the side input, plus one
 	mark   event.Time // with msgWatermark
 	batch  exec.Payload
 	link   *link // of the batch, for its way back
@@ -43,7 +44,7 @@ func newInbox() *inbox { return &inbox{signal: make(chan struct{}, 1)} }
 func (b *inbox) put(m message) bool {
 	b.mu.Lock()
 	added := true
-	if n := len(b.queue); n > 0 && b.queue[n-1].kind == m.kind && b.queue[n-1].sender == m.sender {
+	if n := len(b.queue); n > 0 && b.queue[n-1].kind == m.kind && b.queue[n-1].sender == m.sender && b.queue[n-1].side == m.side {
 		switch m.kind {
 		case msgWatermark:
 			b.queue[n-1].mark, b.queue[n-1].idle = m.mark, m.idle
@@ -79,11 +80,12 @@ const credit = 4
 type link struct {
 	to     *task
 	sender int // this sender's number at the receiver
+	side   int // as in a message
 	free   chan exec.Payload
 }
 
-func newLink(to *task, sender int) *link {
-	l := &link{to: to, sender: sender, free: make(chan exec.Payload, credit)}
+func newLink(to *task, sender, side int) *link {
+	l := &link{to: to, sender: sender, side: side, free: make(chan exec.Payload, credit)}
 	for range credit {
 		l.free <- nil
 	}
@@ -124,7 +126,7 @@ func (p *port) Take(to int) (exec.Payload, bool) {
 // Send implements [exec.Output].
 func (p *port) Send(to int, b exec.Payload) {
 	l := p.links[to]
-	p.from.job.put(l.to, message{kind: msgBatch, sender: l.sender, batch: b, link: l})
+	p.from.job.put(l.to, message{kind: msgBatch, sender: l.sender, side: l.side, batch: b, link: l})
 }
 
 // release gives an empty batch, and with it the credit, back to its sender.

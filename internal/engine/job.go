@@ -42,6 +42,7 @@ type Job struct {
 	tasks      []*task
 	metrics    *exec.Metrics
 	splits     map[*graph.Step]*coordinator
+	views      map[*graph.Step]*view
 	total      int64 // bytes of all splits
 	sinks      []sink
 	run        *exec.Run
@@ -88,7 +89,7 @@ func Start(ctx context.Context, g *graph.Graph, o Options) (*Job, error) {
 	}
 	j := &Job{
 		graph: g, options: o, clock: o.Clock, stages: g.Fuse(), metrics: exec.NewMetrics(), parent: ctx,
-		splits: map[*graph.Step]*coordinator{}, quiet: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
+		splits: map[*graph.Step]*coordinator{}, views: map[*graph.Step]*view{}, quiet: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
 	}
 	if o.Unfused {
 		j.stages = g.Cut()
@@ -171,6 +172,9 @@ func (j *Job) build() {
 	count := map[*graph.Stage]int{}
 	for _, st := range j.stages {
 		for _, edge := range st.Edges() {
+			if sideOf(edge) > 0 {
+				continue // a frontier of its own, whose first sender is 0
+			}
 			senders[edge] = count[edge.To.Stage]
 			count[edge.To.Stage] += p
 		}
@@ -180,6 +184,11 @@ func (j *Job) build() {
 			t := &task{job: j, stage: st, index: i, inbox: newInbox(), ended: make(chan struct{})}
 			if count[st] > 0 {
 				t.frontier = progress.NewFrontier(count[st])
+			}
+			if op, ok := st.Head.Op.(*exec.HeadOp); ok && op.Side != nil {
+				for range st.Head.Inputs[1:] {
+					t.sides = append(t.sides, progress.NewFrontier(p))
+				}
 			}
 			byStage[st] = append(byStage[st], t)
 			j.tasks = append(j.tasks, t)
@@ -194,7 +203,7 @@ func (j *Job) build() {
 			j.bind(t, byStage, func(edge graph.Edge) []*link {
 				links := make([]*link, p)
 				for i, to := range byStage[edge.To.Stage] {
-					links[i] = newLink(to, senders[edge]+t.index)
+					links[i] = newLink(to, senders[edge]+t.index, sideOf(edge))
 				}
 				return links
 			})
@@ -212,6 +221,14 @@ func (j *Job) build() {
 			}
 		}
 	}
+}
+
+// sideOf returns the number of the side input that an edge is for, plus one; 0 if it is for a main input.
+func sideOf(edge graph.Edge) int {
+	if op, ok := edge.To.Op.(*exec.HeadOp); ok && op.Side != nil {
+		return edge.Input
+	}
+	return 0
 }
 
 // adopt lets a task run those behind it in its own goroutine, where nothing is won by another: at parallelism 1, for stages with
@@ -238,7 +255,7 @@ func (j *Job) adopt(byStage map[*graph.Stage][]*task, senders map[*graph.Stage]i
 // alone reports whether a step that begins a stage needs a goroutine of its own.
 func alone(s *graph.Step) bool {
 	op, ok := s.Op.(*exec.HeadOp)
-	return ok && op.Restrict != nil
+	return ok && (op.Restrict != nil || op.Side != nil)
 }
 
 // adoptive tells each task whom it runs, in the order of the stages.
@@ -263,6 +280,7 @@ func (j *Job) bind(t *task, byStage map[*graph.Stage][]*task, links func(graph.E
 		Tasks:   j.options.Parallelism,
 		Metrics: j.metrics,
 		General: j.options.General,
+		View:    func(st *graph.Step) exec.View { return j.view(st) },
 		Splits:  func(st *graph.Step) exec.Coordinator { return j.splits[st] },
 		Keeper:  t.keeper,
 		Direct: func(edge graph.Edge) exec.Reader {

@@ -8,6 +8,14 @@ type keeper struct {
 	collect  func(e *exec.Elem)
 }
 
+// holding reports whether watermarks are to wait: under a virtual clock they move in one step, not with each of the calls that return.
+func (t *task) holding() bool {
+	for t.parent != nil {
+		t = t.parent
+	}
+	return t.job.virtual && t.away > 0
+}
+
 // keeper tells a task that one of its steps has work done elsewhere, whose results collect emits.
 func (t *task) keeper(collect func(e *exec.Elem)) exec.Keeper {
 	k := &keeper{t, t, collect}

@@ -28,7 +28,8 @@ type task struct {
 	parent   *task      // in whose goroutine it runs; nil if it has its own
 	children []child    // that run in this goroutine
 	inbox    *inbox
-	frontier *progress.Frontier // nil in a stage that begins with a root
+	frontier *progress.Frontier   // nil in a stage that begins with a root
+	sides    []*progress.Frontier // of the side inputs
 	ports    []*port
 	working  bool          // in its own work
 	deferred []message     // watermarks that have come and are not in the frontier
@@ -212,10 +213,14 @@ func (t *task) handle(m *message) {
 			t.bound.Root.Start(e, t)
 		}
 	case msgBatch:
-		if slices.ContainsFunc(t.deferred, func(d message) bool { return d.sender == m.sender }) {
+		if slices.ContainsFunc(t.deferred, func(d message) bool { return d.sender == m.sender && d.side == m.side }) {
 			t.advance() // what a sender says stays in its order
 		}
-		t.batch(m)
+		if m.side > 0 {
+			t.announce(m)
+		} else {
+			t.batch(m)
+		}
 	case msgWatermark:
 		if t.deferred = append(t.deferred, *m); t.job.virtual {
 			t.job.deferring(t)
@@ -238,13 +243,33 @@ func (t *task) handle(m *message) {
 // advance takes the watermarks that have come.
 func (t *task) advance() {
 	moved := false
+	side := make([]bool, len(t.sides))
 	for _, m := range t.deferred {
+		if m.side > 0 {
+			side[m.side-1] = t.sides[m.side-1].Set(m.sender, m.mark, m.idle) || side[m.side-1]
+			continue
+		}
 		moved = t.frontier.Set(m.sender, m.mark, m.idle) || moved
 	}
 	t.deferred = t.deferred[:0]
+	for i, moved := range side { // before the main input: what waited for them is not late
+		if moved {
+			t.beginBundle()
+			t.bound.Reader.(exec.SideReader).AdvanceSide(t.elem, i, t.sides[i].In())
+		}
+	}
 	if moved {
 		t.beginBundle()
 		t.bound.Reader.Advance(t.elem, t.frontier.In())
+	}
+}
+
+// announce reads a batch of a side input.
+func (t *task) announce(m *message) {
+	t.beginBundle()
+	if t.elem.Err == nil {
+		t.bound.Reader.(exec.SideReader).Announce(t.elem, m.side-1, m.batch)
+		m.link.release(m.batch)
 	}
 }
 
@@ -296,7 +321,7 @@ func (t *task) endBundle() {
 	t.bound.Advance(in)
 	at, wins, info := t.elem.Time, t.elem.Win, t.elem.Pane // of a root that goes on
 	for _, c := range t.children {
-		if c.frontier.Set(0, c.st.Out, idle) {
+		if !t.holding() && c.frontier.Set(0, c.st.Out, idle) {
 			c.beginBundle()
 			c.bound.Reader.Advance(c.elem, c.frontier.In())
 		}
@@ -321,11 +346,14 @@ func (t *task) endBundle() {
 
 // sendWatermarks tells the receivers how far the steps have come.
 func (t *task) sendWatermarks(idle bool) {
+	if t.holding() {
+		return
+	}
 	for _, p := range t.ports {
 		if p.st.Out != p.mark || idle != p.idle {
 			p.mark, p.most, p.idle = p.st.Out, max(p.most, p.st.Out), idle
 			for _, l := range p.links {
-				t.job.put(l.to, message{kind: msgWatermark, sender: l.sender, mark: p.mark, idle: idle})
+				t.job.put(l.to, message{kind: msgWatermark, sender: l.sender, side: l.side, mark: p.mark, idle: idle})
 			}
 		}
 	}

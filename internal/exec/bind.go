@@ -26,6 +26,9 @@ type HeadOp struct {
 	Writer func(b *Binder, head *graph.Step, out Output) (in any, w Flusher)
 	// Reader returns the other side.
 	Reader func(b *Binder, st *Inst, outs []any) Reader
+	// Side returns the sending end of inputs behind the first, which are side inputs; nil if there are none. Such a step runs in a
+	// goroutine of its own, and its Reader is a [SideReader].
+	Side func(out Output) (in any, w Flusher)
 	// Restrict is set for splittable steps. They run in a goroutine of their own.
 	Restrict *RestrictOp
 	// Remote is set if a foreign runner may be in the place of the exchange.
@@ -76,6 +79,8 @@ type Binder struct {
 	// Carrier, if it is set, takes the elements of an edge to a foreign runner, in the place of Direct and Bind's output. The
 	// stage then has a Remote instead of a Reader, and the fast paths are off.
 	Carrier func(graph.Edge) Carrier
+	// View returns the contents of the view that a step makes.
+	View func(st *graph.Step) View
 	// Splits returns the coordinator of a split source's step.
 	Splits func(st *graph.Step) Coordinator
 	// Keeper is for steps whose results come later: collect emits those that are there. It is nil where no element may be kept beyond a
@@ -170,13 +175,22 @@ func (b *Binder) outs(s *graph.Step, sinks map[*graph.Step]any, output func(grap
 					continue
 				}
 			}
-			in, w := headOf(r.Step).Writer(b, r.Step, output(edge))
+			in, w := writerOf(b, edge, output(edge))
 			b.bound.writers = append(b.bound.writers, w)
 			to = append(to, in)
 		}
 		outs[o] = typ.Join(to)
 	}
 	return outs
+}
+
+// writerOf returns the sending end of an edge.
+func writerOf(b *Binder, edge graph.Edge, out Output) (any, Flusher) {
+	head := headOf(edge.To)
+	if head.Side != nil && edge.Input > 0 {
+		return head.Side(out)
+	}
+	return head.Writer(b, edge.To, out)
 }
 
 // stepHooks are the hooks that one step has added.

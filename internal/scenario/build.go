@@ -32,7 +32,7 @@ var codes = []struct {
 	{levada.ErrDuplicateName, "duplicate-name"}, {levada.ErrBadWindow, "bad-window"}, {levada.ErrBadLateness, "bad-lateness"},
 	{levada.ErrBadSkew, "bad-skew"}, {levada.ErrUnboundedGlobal, "unbounded-global"},
 	{levada.ErrAccumulationUnset, "accumulation-unset"}, {levada.ErrIncompatibleFlatten, "incompatible-flatten"},
-	{levada.ErrStatefulMerging, "stateful-merging"}, {levada.ErrUnsafeTrigger, "unsafe-trigger"}, {levada.ErrBadTrigger, "bad-argument"},
+	{levada.ErrStatefulMerging, "stateful-merging"}, {levada.ErrSideMerging, "side-merging"}, {levada.ErrUnsafeTrigger, "unsafe-trigger"}, {levada.ErrBadTrigger, "bad-argument"},
 }
 
 // failures are the codes for a pipeline that fails while it runs.
@@ -147,6 +147,8 @@ func (p *program) bind(s Step, b *built, ins []*built) {
 		p.sources[s.Name] = src
 	case "create":
 		b.out = create(p.driver.Pipeline, s)
+	case "side":
+		b.out = side(ins[0].out, ins[1].out, s.Name)
 	case "poll":
 		b.out = poll(p.driver.Pipeline, s)
 	case "late":

@@ -4,7 +4,7 @@ import "slices"
 
 // Operations and directives of the format that are not supported yet.
 var (
-	laterOps        = []string{"side"}
+	laterOps        []string
 	laterDirectives = []string{"restart"}
 )
 

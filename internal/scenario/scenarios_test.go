@@ -13,13 +13,15 @@ import (
 
 // mustPass are the files that pass today. A file that stops to pass, and one that passes and is not in here, fails the test.
 var mustPass = []string{
-	"accumulation-modes", "combiner-fixed", "combiner-sessions", "drain", "expire-callback", "flatten-finished", "keys", "lateness-boundary",
-	"lateness-grows", "lateness-late-step", "poll-resume", "poll-watermark", "refused-arguments", "refused-options", "refused-triggers", "reshuffle-transparent",
-	"sessions-expired", "shift-watermark-idle", "shift-watermark", "sorted-input", "timer-batches", "timer-holds", "timestamps-assign", "timestamps-far-years",
-	"timestamps-keep-window", "timestamps-none-are-min", "timestamps-out-of-range", "timestamps-skew", "trigger-counts",
-	"trigger-default", "trigger-each-any-all", "trigger-early-delay", "trigger-may-lose", "trigger-never-repeat",
-	"trigger-ontime-closing", "trigger-or-finally", "two-groupings", "windows-calendar", "windows-end-of-time",
-	"windows-fixed", "windows-sessions", "windows-sliding-one-pane", "windows-sliding", "windows-weeks-years",
+	"accumulation-modes", "combiner-fixed", "combiner-sessions", "drain", "expire-callback", "flatten-finished", "keys",
+	"lateness-boundary", "lateness-grows", "lateness-late-step", "poll-resume", "poll-watermark", "refused-arguments",
+	"refused-graphs", "refused-options", "refused-triggers", "reshuffle-transparent", "sessions-expired",
+	"shift-watermark-idle", "shift-watermark", "side-fixed", "side-global-empty", "sorted-input", "timer-batches",
+	"timer-holds", "timestamps-assign", "timestamps-far-years", "timestamps-keep-window", "timestamps-none-are-min",
+	"timestamps-out-of-range", "timestamps-skew", "trigger-counts", "trigger-default", "trigger-each-any-all",
+	"trigger-early-delay", "trigger-may-lose", "trigger-never-repeat", "trigger-ontime-closing", "trigger-or-finally",
+	"two-groupings", "windows-calendar", "windows-end-of-time", "windows-fixed", "windows-sessions",
+	"windows-sliding-one-pane", "windows-sliding", "windows-weeks-years",
 }
 
 // TestScenarios runs the files of testdata/scenarios, or of the folder in LEVADA_SCENARIOS, in all modes.
