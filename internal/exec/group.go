@@ -11,6 +11,7 @@ import (
 	"github.com/levadaflow/levada/internal/invariants"
 	"github.com/levadaflow/levada/internal/pane"
 	"github.com/levadaflow/levada/internal/progress"
+	"github.com/levadaflow/levada/internal/store"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -97,8 +98,11 @@ type table[K comparable, V, A, R any] struct {
 	out           Sink2[K, R]
 	late          Sink2[K, V]
 	in            event.Time
-	keys          map[K]*keyed[K, A]
-	most          int // keys since the last tidying
+	index         store.Index
+	keys          []*keyed[K, A] // by number
+	numbers       store.Numbers
+	freeKeys      []*keyed[K, A] // to be used again
+	freeWins      []*open[K, A]
 	due           dueQueue[K, A]
 	alarms        dueQueue[K, A]
 	byDue         bool           // a window holds at its last instant until it is gone: what is due first says it
@@ -116,6 +120,8 @@ type table[K comparable, V, A, R any] struct {
 // keyed is a key with its open windows.
 type keyed[K comparable, A any] struct {
 	key  K
+	hash uint64
+	n    uint32
 	wins []*open[K, A] // of merging windows in order: by label and start, or as a window.Merger sees them
 }
 
@@ -141,7 +147,7 @@ func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
 
 func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *Inst, outs []any) *table[K, V, A, R] {
 	t := &table[K, V, A, R]{
-		g: g, st: st, in: event.Min, keys: map[K]*keyed[K, A]{},
+		g: g, st: st, in: event.Min,
 		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
 		droppedLate: b.Late(st, DroppedLate), droppedClosed: b.Counter(st, DroppedClosed),
 		alarms: dueQueue[K, A]{which: byClock},
@@ -160,13 +166,15 @@ func (t *table[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 		e.Enter(t.st)
 		b.check(t.st, t.g.Sum, i)
 		b.load(e, i)
-		t.element(e, b.keys[i], b.Vals[i])
+		t.element(e, b.hash[i], b.keys[i], b.Vals[i])
 	}
 	t.at = nil
 }
 
 // Direct implements [Reader].
-func (t *table[K, V, A, R]) Direct() any { return newPair(t.element) }
+func (t *table[K, V, A, R]) Direct() any {
+	return newPair(func(e *Elem, k K, v V) { t.element(e, t.g.Keys.Hash(k), k, v) })
+}
 
 // Current implements [Reader]: the element, or the key of the window that is firing.
 func (t *table[K, V, A, R]) Current() any {
@@ -180,7 +188,7 @@ func (t *table[K, V, A, R]) Current() any {
 }
 
 // element takes an element into each of its windows.
-func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
+func (t *table[K, V, A, R]) element(e *Elem, hash uint64, k K, v V) {
 	wins, at, info := e.Win, e.Time, e.Pane
 	for i, w := range wins {
 		if e.Err != nil {
@@ -192,7 +200,7 @@ func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 			t.late(e, k, v)
 			continue
 		}
-		o, err := t.window(e, k, w)
+		o, err := t.window(e, t.key(hash, k), w)
 		if err != nil {
 			e.Fail(t.st, event.KV[K, V]{Key: k, Value: v}, err)
 			break
@@ -210,14 +218,54 @@ func (t *table[K, V, A, R]) element(e *Elem, k K, v V) {
 	e.Win = wins
 }
 
-// window returns the key's window that an element of w belongs to, after merging.
-func (t *table[K, V, A, R]) window(e *Elem, key K, w event.Window) (*open[K, A], error) {
-	k := t.keys[key]
-	if k == nil {
-		k = &keyed[K, A]{key: t.g.Keys.Clone(key)}
-		t.keys[k.key] = k
-		t.most = max(t.most, len(t.keys))
+// key returns what is known of a key.
+func (t *table[K, V, A, R]) key(hash uint64, key K) *keyed[K, A] {
+	if n, ok := t.index.Find(hash, func(n uint32) bool { return t.keys[n].key == key }); ok {
+		return t.keys[n]
 	}
+	var k *keyed[K, A]
+	if last := len(t.freeKeys) - 1; last >= 0 {
+		k = t.freeKeys[last]
+		t.freeKeys[last], t.freeKeys = nil, t.freeKeys[:last]
+	} else {
+		k = new(keyed[K, A])
+	}
+	k.key, k.hash, k.n = t.g.Keys.Clone(key), hash, t.numbers.Take()
+	if int(k.n) == len(t.keys) {
+		t.keys = append(t.keys, nil)
+	}
+	t.keys[k.n] = k
+	t.index.Insert(hash, k.n)
+	return k
+}
+
+// mostFree is how many keys and windows that are gone are kept, so that those to come need no memory of their own.
+const mostFree = 16 << 10
+
+// forget takes out a key without windows.
+func (t *table[K, V, A, R]) forget(k *keyed[K, A]) {
+	t.index.Remove(k.hash, k.n)
+	t.keys[k.n] = nil
+	if t.numbers.Give(k.n); t.numbers.Len() == 0 {
+		t.keys = nil
+	}
+	if len(t.freeKeys) < mostFree {
+		*k = keyed[K, A]{wins: k.wins[:0]}
+		t.freeKeys = append(t.freeKeys, k)
+	}
+}
+
+// recycle keeps the memory of a window that has been removed. What still stands in a queue for it no longer counts, or says what the
+// window does that is next in that place.
+func (t *table[K, V, A, R]) recycle(o *open[K, A]) {
+	if len(t.freeWins) < mostFree {
+		*o = open[K, A]{State: o.State.Reset(), gone: true}
+		t.freeWins = append(t.freeWins, o)
+	}
+}
+
+// window returns the key's window that an element of w belongs to, after merging.
+func (t *table[K, V, A, R]) window(e *Elem, k *keyed[K, A], w event.Window) (*open[K, A], error) {
 	switch {
 	case t.g.Panes.Merging && t.g.Merger != nil:
 		return t.mergeBy(e, k, w)
@@ -234,7 +282,15 @@ func (t *table[K, V, A, R]) window(e *Elem, key K, w event.Window) (*open[K, A],
 
 // insert makes a new window of the key, at a place among its others.
 func (t *table[K, V, A, R]) insert(k *keyed[K, A], at int, s pane.State) *open[K, A] {
-	o := &open[K, A]{State: s, acc: t.g.Fn.Zero(), key: k}
+	var o *open[K, A]
+	if last := len(t.freeWins) - 1; last >= 0 {
+		o = t.freeWins[last]
+		t.freeWins[last], t.freeWins = nil, t.freeWins[:last]
+		o.State, o.gone = s.With(o.State), false
+	} else {
+		o = &open[K, A]{State: s}
+	}
+	o.acc, o.key = t.g.Fn.Zero(), k
 	k.wins = slices.Insert(k.wins, at, o)
 	return o
 }
@@ -282,6 +338,9 @@ func (t *table[K, V, A, R]) join(k *keyed[K, A], at int, w event.Window, olds []
 	for _, o := range olds[1:] {
 		t.g.Fn.Merge(&merged.acc, o.acc)
 	}
+	for _, o := range olds {
+		t.recycle(o)
+	}
 	return merged
 }
 
@@ -293,8 +352,9 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 	if f.Close {
 		t.remove(o)
 		if len(o.key.wins) == 0 {
-			delete(t.keys, o.key.key)
+			t.forget(o.key)
 		}
+		t.recycle(o)
 		return
 	}
 	if f.Clear {
@@ -356,6 +416,7 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	for e.Err == nil {
 		o := t.due.pop(in)
 		if o == nil {
+			t.firing = nil
 			t.tidy()
 			return
 		}
@@ -375,6 +436,7 @@ func (t *table[K, V, A, R]) Clock(e *Elem) {
 	for e.Err == nil && !e.stopped() {
 		o := t.alarms.pop(e.Now)
 		if o == nil {
+			t.firing = nil
 			return
 		}
 		t.firing = o
@@ -382,10 +444,9 @@ func (t *table[K, V, A, R]) Clock(e *Elem) {
 	}
 }
 
-// tidy gives memory back when nothing is open: maps never shrink.
+// tidy gives memory back when nothing is open.
 func (t *table[K, V, A, R]) tidy() {
-	if len(t.keys) == 0 && t.most > 1000 {
-		t.keys, t.most = map[K]*keyed[K, A]{}, 0
-		t.due.heap, t.alarms.heap, t.holds, t.firing = nil, nil, progress.Holds{}, nil
+	if t.numbers.Len() == 0 && cap(t.due.heap) > mostFree {
+		t.due.heap, t.alarms.heap, t.holds = nil, nil, progress.Holds{}
 	}
 }

@@ -51,12 +51,18 @@ func (q *dueQueue[K, A]) push(o *open[K, A]) {
 	q.seq++
 	p := &o.places[q.which]
 	p.queued, p.inQueue = p.due, true
-	h := append(q.heap, dueEntry[K, A]{p.due, q.seq, o})
+	x := dueEntry[K, A]{p.due, q.seq, o}
+	h := append(q.heap, x)
 	i := len(h) - 1
-	for i > 0 && h[i].before(h[(i-1)/2]) {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-		i = (i - 1) / 2
+	for i > 0 {
+		up := (i - 1) / 4
+		if !x.before(h[up]) {
+			break
+		}
+		h[i] = h[up]
+		i = up
 	}
+	h[i] = x
 	q.heap = h
 }
 
@@ -99,17 +105,26 @@ func (q *dueQueue[K, A]) dropFirst() {
 
 // sink restores the order after the first entry has become a later one.
 func (q *dueQueue[K, A]) sink() {
-	for i := 0; ; {
-		least := i
-		for _, c := range [2]int{2*i + 1, 2*i + 2} {
-			if c < len(q.heap) && q.heap[c].before(q.heap[least]) {
+	h := q.heap
+	if len(h) == 0 {
+		return
+	}
+	x, i := h[0], 0
+	for {
+		least := 4*i + 1
+		if least >= len(h) {
+			break
+		}
+		for c := least + 1; c < min(4*i+5, len(h)); c++ {
+			if h[c].before(h[least]) {
 				least = c
 			}
 		}
-		if least == i {
-			return
+		if !h[least].before(x) {
+			break
 		}
-		q.heap[i], q.heap[least] = q.heap[least], q.heap[i]
+		h[i] = h[least]
 		i = least
 	}
+	h[i] = x
 }

@@ -16,6 +16,17 @@ type State struct {
 	cells  []cell
 }
 
+// Reset returns a zero state with the memory of w, which must not be used again.
+func (w *State) Reset() State { return State{cells: w.cells[:0]} }
+
+// With returns w, which has no memory of its own yet, with that of old if it needs some.
+func (w State) With(old State) State {
+	if w.cells == nil {
+		w.cells = old.cells
+	}
+	return w
+}
+
 // Effect is what the caller has to do with a window's contents, in the order of the fields.
 type Effect struct {
 	Emit  bool       // emit the contents with Pane at Time
@@ -47,8 +58,12 @@ func (w *State) Closed() bool { return w.closed }
 
 // at makes a moment of the watermark in and the processing time now.
 func (s *Strategy) at(w *State, in, now event.Time) moment {
-	if w.cells == nil && !s.isDefault {
-		w.cells = make([]cell, s.cells)
+	if len(w.cells) == 0 && !s.isDefault {
+		if cap(w.cells) < s.cells {
+			w.cells = make([]cell, s.cells)
+		}
+		w.cells = w.cells[:s.cells]
+		clear(w.cells)
 	}
 	return moment{w, in, now}
 }
@@ -74,7 +89,7 @@ func (s *Strategy) Element(w *State, t, in, now event.Time) Effect {
 // Alarm returns the processing time, after now, at which [Strategy.Clock] has something to do for the window; ok is false if there
 // is none.
 func (s *Strategy) Alarm(w *State, now event.Time) (at event.Time, ok bool) {
-	if s.isDefault || w.closed || w.cells == nil {
+	if s.isDefault || w.closed || len(w.cells) == 0 {
 		return 0, false
 	}
 	return s.machine.alarm(moment{w: w, now: now})
