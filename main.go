@@ -28,26 +28,55 @@ type Summarizer interface {
 
 // engineFlags are what every program takes.
 type engineFlags struct {
-	Parallelism int `help:"Tasks of each stage; 0: one a processor." default:"0"`
-	MaxBundle   int `help:"End a bundle after that many elements; 0: the engine decides. For tests." default:"0"`
+	Parallelism int    `help:"Tasks of each stage; 0: one a processor." default:"0"`
+	MaxBundle   int    `help:"End a bundle after that many elements; 0: the engine decides. For tests." default:"0"`
+	OnTerm      string `help:"What SIGTERM does: cancel the run, or drain it: sources end, what is open comes out. A second one cancels." enum:"cancel,drain" default:"cancel"`
 }
 
 // Main is a program: it parses the command line into the options O (a struct with kong's tags) and the engine's flags, builds
 // the pipeline, runs it, and exits: 0 after a good run, 1 after a failure, 2 if the command line is wrong. On a terminal it
-// shows a progress line on stderr. SIGINT and SIGTERM cancel the run. Unless GOGC is set, the garbage collector is told to use
+// shows a progress line on stderr. SIGINT cancels the run, and so does SIGTERM, or it drains it (--on-term=drain). Unless GOGC is set, the garbage collector is told to use
 // 200: memory for speed. Embedded leaves it alone.
 func Main[O any](name string, build func(p *Pipeline, options O) error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200) // batches and blocks come and go; what lives is small
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Exec(ctx, name, os.Args[1:], os.Stdout, os.Stderr, build)
-	stop()
-	os.Exit(code)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(program(context.Background(), signals, name, os.Args[1:], os.Stdout, os.Stderr, build))
 }
 
 // Exec is [Main] as a function: with the arguments after the program's name, and the exit code as its result.
 func Exec[O any](ctx context.Context, name string, args []string, stdout, stderr io.Writer, build func(*Pipeline, O) error) int {
+	return program(ctx, nil, name, args, stdout, stderr, build)
+}
+
+// onSignals returns a context that the signals cancel, and what they close to drain the run, if that is what SIGTERM does. The function it returns
+// is to be called at the end.
+func onSignals(ctx context.Context, signals <-chan os.Signal, drains bool, stderr io.Writer) (context.Context, <-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	draining := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s != syscall.SIGTERM || !drains {
+					cancel()
+					return
+				}
+				drains = false // the next one cancels
+				fmt.Fprintln(stderr, "draining: sources end, what is open comes out; again to cancel")
+				close(draining)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, draining, cancel
+}
+
+func program[O any](ctx context.Context, signals <-chan os.Signal, name string, args []string, stdout, stderr io.Writer,
+	build func(*Pipeline, O) error) int {
 	var flags struct {
 		Program O           `embed:""`
 		Engine  engineFlags `embed:"" group:"Engine"`
@@ -69,7 +98,11 @@ func Exec[O any](ctx context.Context, name string, args []string, stdout, stderr
 		fmt.Fprintf(stderr, "%s: --parallelism and --max-bundle must not be negative\n", name)
 		return 2
 	}
-	embedded := Embedded{Parallelism: flags.Engine.Parallelism, MaxBundle: flags.Engine.MaxBundle, Progress: progressLine(stderr)}
+	ctx, draining, stop := onSignals(ctx, signals, flags.Engine.OnTerm == "drain", stderr)
+	defer stop()
+	embedded := Embedded{
+		Parallelism: flags.Engine.Parallelism, MaxBundle: flags.Engine.MaxBundle, Drain: draining, Progress: progressLine(stderr),
+	}
 	if err := launch(ctx, flags.Program, embedded, stderr, build); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return 1

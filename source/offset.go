@@ -85,7 +85,10 @@ func (t *Offsets) TrySplit(fraction float64) (OffsetRange, bool) {
 // Rest implements [Tracker].
 func (t *Offsets) Rest() (OffsetRange, bool) {
 	at, ok := t.splitAt(0)
-	return OffsetRange{at, t.r.To}, ok
+	if !ok {
+		return OffsetRange{}, false
+	}
+	return OffsetRange{at, t.r.To}, true
 }
 
 // splitAt returns where a split would be: at least one offset behind the last attempted one, or at the beginning. All arithmetic is
