@@ -122,7 +122,7 @@ func parDoKeyed[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 		}
 	})
 	op.Bind = func(b *exec.Binder, st *exec.Inst, sinks []any, state *exec.State) exec.Calls[K, V] {
-		s := &Keyed[K]{Setup: &Setup{step: st.Step.Name, b: b, st: st}, state: state}
+		s := &Keyed[K]{Setup: &Setup{step: st.Step.Name, b: b, st: st, latenessMs: in.windowing.latenessMs}, state: state}
 		var process Process[KV[K, V]]
 		x := outs{sinks, s.Setup, 0, b.Late(st, exec.EmittedLate)}
 		guard(b.Elem, st, func() { process = setup(s, x) })

@@ -46,6 +46,9 @@ func (c *Ctx) Pane() event.Pane { return c.elem().Pane }
 // FireTime returns, in a timer's function, the time that the timer was set for; else 0.
 func (c *Ctx) FireTime() event.Time { c.elem(); return c.fire.At }
 
+// Now returns the processing time, as it was when the bundle began.
+func (c *Ctx) Now() event.Time { return c.elem().Now }
+
 // Tag returns, in a timer's function, the tag that the timer was set with; else "".
 func (c *Ctx) Tag() string { c.elem(); return c.fire.Tag }
 
@@ -149,11 +152,12 @@ func (d *Distribution) Update(v int64) {
 // Setup is handed to a DoFn when it is set up: once while the pipeline is built, to declare, and once for each instance, to
 // bind. Both times the same must be declared, in the same order. A setup does no I/O: that goes into OnStart.
 type Setup struct {
-	step     string
-	b        *exec.Binder // nil while declaring
-	st       *exec.Inst
-	declared []string
-	views    []*sideView // its side inputs
+	step       string
+	b          *exec.Binder // nil while declaring
+	st         *exec.Inst
+	declared   []string
+	views      []*sideView // its side inputs
+	latenessMs int64       // of its main input
 }
 
 func (s *Setup) declare(what string) { s.declared = append(s.declared, what) }
@@ -288,7 +292,7 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 	})
 	in = gate(in, name, views)
 	op := &exec.ChainOp{Bind: func(b *exec.Binder, st *exec.Inst, sinks []any) any {
-		s := &Setup{step: st.Step.Name, b: b, st: st}
+		s := &Setup{step: st.Step.Name, b: b, st: st, latenessMs: in.windowing.latenessMs}
 		x := outs{sinks, s, skew, b.Late(st, exec.EmittedLate)}
 		var process Process[I]
 		guard(b.Elem, st, func() { process = setup(s, x) })

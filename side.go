@@ -53,6 +53,8 @@ func Side[H any](s interface{ setupOf() *Setup }, v View[H]) H {
 		setup.views = append(setup.views, side)
 	} else {
 		x.view = setup.b.View(side.step)
+		x.view.Ask(setup.st, event.Min) // for a start: everything
+		setup.st.Views, setup.st.LatenessMillis = append(setup.st.Views, x.view), setup.latenessMs
 	}
 	return v.handle(x)
 }
@@ -134,7 +136,7 @@ func gate[T any](in PCollection[T], name string, views []*sideView) PCollection[
 		sides = append(sides, exec.SideInput{Step: v.step, Map: v.windowing.sideWindow, Ready: v.windowing.sideReady})
 	}
 	s := p.add(&graph.Step{
-		Kind: graph.Exchange, Op: exec.GateOp(values, sides, in.windowing.latenessMs), Inputs: ins, Outputs: []graph.Output{exec.OutputOf[T]{}},
+		Kind: graph.Exchange, Op: exec.GateOp(values, sides), Inputs: ins, Outputs: []graph.Output{exec.OutputOf[T]{}},
 	}, name+gateSuffix)
 	return derived[T](in, s, 0)
 }

@@ -148,7 +148,7 @@ func parDoSplit[I, R, P any](in PCollection[I], name string, r source.Restrictio
 	})
 	in = gate(in, name, views)
 	op.Bind = func(b *exec.Binder, st *exec.Inst, sinks []any, x *exec.Splitting) func(*exec.Elem, I, *exec.Claim[R, P]) (exec.Again, error) {
-		s := &Splitting{Setup: &Setup{step: st.Step.Name, b: b, st: st}, x: x}
+		s := &Splitting{Setup: &Setup{step: st.Step.Name, b: b, st: st, latenessMs: in.windowing.latenessMs}, x: x}
 		var process ProcessSplit[I, R, P]
 		out := outs{sinks, s.Setup, o.skew, b.Late(st, exec.EmittedLate)}
 		guard(b.Elem, st, func() { process = setup(s, out) })

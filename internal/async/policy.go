@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -65,12 +66,15 @@ type source struct {
 	random *rand.Rand
 }
 
+// sources is the number of sources that are in use.
+var sources atomic.Uint64
+
 // next returns a number from 0 to before 1.
 func (s *source) next() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.random == nil {
-		s.random = rand.New(rand.NewPCG(seed(), 0))
+		s.random = rand.New(rand.NewPCG(seed(), sources.Add(1)))
 	}
 	return s.random.Float64()
 }

@@ -292,6 +292,13 @@ func (c *coordinator) Alarm() (event.Time, bool) {
 	return at, ok
 }
 
+// Open implements [exec.Coordinator].
+func (c *coordinator) Open() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Open() > 0
+}
+
 // Hungry implements [exec.Coordinator].
 func (c *coordinator) Hungry() bool {
 	c.mu.Lock()

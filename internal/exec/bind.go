@@ -143,7 +143,7 @@ func Bind(stage *graph.Stage, b *Binder, output func(graph.Edge) Output) *Bound 
 }
 
 func newInst(s *graph.Step, insts map[*graph.Step]*Inst) *Inst {
-	st := &Inst{Step: s, Out: event.Min, in: event.Min, mark: int32(s.ID) + 1}
+	st := &Inst{Step: s, Out: event.Min, in: event.Min, asked: event.Min, mark: int32(s.ID) + 1}
 	st.seen.in.Store(int64(event.Min))
 	st.seen.out.Store(int64(event.Min))
 	for _, in := range s.Inputs {

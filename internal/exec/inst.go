@@ -16,12 +16,18 @@ type Inst struct {
 	Hold func() (kind string, t event.Time, ok bool)
 	// Shift is added to the watermark, in milliseconds. Min and Max stay what they are.
 	Shift int64
+	// Views are the step's side inputs, and LatenessMillis that of its main input: windows that have expired ask for nothing. Busy, if it is set,
+	// reports whether there is work that may ask for any window.
+	Views          []View
+	LatenessMillis int64
+	Busy           func() bool
 	// Out is the step's output watermark in this task, as its readers have been told. It may go back, as far as [Inst.Floor].
 	Out event.Time
 	// Peers is the same step in all tasks, this one among them; nil if there are no others.
 	Peers   []*Inst
 	in      event.Time
-	mark    int32 // the step's ID plus one
+	asked   event.Time // the watermark up to which nothing will be asked of Views
+	mark    int32      // the step's ID plus one
 	parents []*Inst
 	seen    seen
 }
@@ -64,6 +70,12 @@ func (s *Inst) Behind(t event.Time) bool { return t < s.Out && t < s.Floor() }
 
 // advance computes the step's output watermark from in.
 func (s *Inst) advance(in event.Time) {
+	if in > s.asked && len(s.Views) > 0 && (s.Busy == nil || !s.Busy()) {
+		s.asked = in
+		for _, v := range s.Views {
+			v.Ask(s, in.Plus(-s.LatenessMillis))
+		}
+	}
 	s.in = in
 	out := in
 	var held *Held

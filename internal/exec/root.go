@@ -135,6 +135,8 @@ type Coordinator interface {
 	Low(task int) (t event.Time, ok bool)
 	// Alarm returns the processing time at which a parked split can be gone on with; ok is false if none is parked.
 	Alarm() (at event.Time, ok bool)
+	// Open reports whether there are splits that are not done.
+	Open() bool
 	// Hungry reports whether tasks have nothing to do.
 	Hungry() bool
 	// Queued reports whether splits wait for a task.

@@ -148,6 +148,7 @@ func newSplittable[I, R, P any](g *Splittable[I, R, P], b *Binder, st *Inst, out
 		at, ok := t.coord.Low(b.Elem.Task)
 		return "estimator", at, ok
 	}
+	st.Busy = func() bool { return t.coord.Open() }
 	b.bound.Worker = t
 	return t
 }

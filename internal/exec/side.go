@@ -48,16 +48,14 @@ type SideInput struct {
 }
 
 // GateOp is a step in front of one with side inputs: elements wait in it until their windows of all side inputs are ready. Its
-// inputs are the main one and those of sides, in their order. lateness is that of the main input.
-func GateOp[T any](values *plan.Plan[T], sides []SideInput, latenessMs int64) *HeadOp {
+// inputs are the main one and those of sides, in their order.
+func GateOp[T any](values *plan.Plan[T], sides []SideInput) *HeadOp {
 	op := passOp(values.Hash, sameTask)
 	return &HeadOp{
 		Writer: op.Writer,
 		Side:   sideWriter,
 		Reader: func(b *Binder, st *Inst, outs []any) Reader {
-			g := &gate[T]{
-				st: st, out: outs[0].(Sink[T]), values: values, sum: SumOf(values.Hash), sides: make([]gateSide, len(sides)), latenessMs: latenessMs,
-			}
+			g := &gate[T]{st: st, out: outs[0].(Sink[T]), values: values, sum: SumOf(values.Hash), sides: make([]gateSide, len(sides))}
 			for i, s := range sides {
 				g.sides[i] = gateSide{SideInput: s, view: b.View(s.Step), in: event.Min}
 			}
@@ -78,18 +76,17 @@ type SideReader interface {
 
 // gate is such a step in one task.
 type gate[T any] struct {
-	st         *Inst
-	out        Sink[T]
-	values     *plan.Plan[T]
-	sum        func(T) uint64
-	sides      []gateSide
-	latenessMs int64
-	at         cursor[T]
-	pending    []*gated[T] // that wait, in the order in which they came
-	holds      store.Queue // by the element's time
-	numbers    store.Numbers
-	one        [1]event.Window
-	_          Apart
+	st      *Inst
+	out     Sink[T]
+	values  *plan.Plan[T]
+	sum     func(T) uint64
+	sides   []gateSide
+	at      cursor[T]
+	pending []*gated[T] // that wait, in the order in which they came
+	holds   store.Queue // by the element's time
+	numbers store.Numbers
+	one     [1]event.Window
+	_       Apart
 }
 
 type gateSide struct {
@@ -194,15 +191,8 @@ func (g *gate[T]) AdvanceSide(e *Elem, side int, in event.Time) {
 	g.release(e)
 }
 
-// Advance implements [Reader]: what can no longer be asked for is forgotten.
-func (g *gate[T]) Advance(_ *Elem, in event.Time) {
-	if _, at, ok := g.holds.First(); ok {
-		in = min(in, at)
-	}
-	for i := range g.sides {
-		g.sides[i].view.Ask(g.st, in.Plus(-g.latenessMs))
-	}
-}
+// Advance implements [Reader]: nothing is due.
+func (*gate[T]) Advance(*Elem, event.Time) {}
 
 // Alarm implements [Reader]: none.
 func (*gate[T]) Alarm() (event.Time, bool) { return 0, false }
