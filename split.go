@@ -201,7 +201,7 @@ func (w *Watermark) bound() {
 // ManualMark is an estimator that the DoFn sets. See [ManualWatermark].
 type ManualMark struct {
 	Watermark
-	m  source.Manual
+	m  source.ManualEstimator
 	st *exec.Inst
 	e  *exec.Elem
 }
@@ -249,7 +249,7 @@ func ManualWatermark(s *Splitting, opts ...EstimatorOption) *ManualMark {
 
 // MonotonicWatermark declares an estimator that follows the times of the outputs, which must only grow. (Beam's MonotonicallyIncreasing.)
 func MonotonicWatermark(s *Splitting, opts ...EstimatorOption) *Watermark {
-	w := s.estimate("MonotonicWatermark", &source.Monotonic{}, opts)
+	w := s.estimate("MonotonicWatermark", &source.MonotonicEstimator{}, opts)
 	return &w
 }
 
@@ -262,7 +262,7 @@ func BoundedWatermark(s *Splitting, outOfOrder, maxFuture time.Duration, opts ..
 	if outOfOrder < 0 || maxFuture < 0 && maxFuture != AnyFuture {
 		panic(fmt.Errorf("%w: BoundedWatermark(%v, %v)", ErrBadRestrictions, outOfOrder, maxFuture))
 	}
-	est := &source.Bounded{OutOfOrder: outOfOrder.Milliseconds(), MaxFuture: maxFuture.Milliseconds()}
+	est := &source.BoundedEstimator{OutOfOrder: outOfOrder.Milliseconds(), MaxFuture: maxFuture.Milliseconds()}
 	if maxFuture == AnyFuture {
 		est.MaxFuture = -1
 	}
@@ -276,6 +276,6 @@ func BoundedWatermark(s *Splitting, outOfOrder, maxFuture time.Duration, opts ..
 
 // WallTimeWatermark declares an estimator that follows the clock, for outputs that have the time at which they are emitted. (Beam's WallTime.)
 func WallTimeWatermark(s *Splitting, opts ...EstimatorOption) *Watermark {
-	w := s.estimate("WallTimeWatermark", &source.WallTime{}, opts)
+	w := s.estimate("WallTimeWatermark", &source.WallTimeEstimator{}, opts)
 	return &w
 }

@@ -14,15 +14,15 @@ type Estimator interface {
 	Current(now event.Time) event.Time
 }
 
-// Manual is an estimator that the source's code sets. (Beam's WatermarkEstimators.Manual.)
-type Manual struct{ mark, last event.Time }
+// ManualEstimator is an estimator that the source's code sets. (Beam's WatermarkEstimators.Manual.)
+type ManualEstimator struct{ mark, last event.Time }
 
 // Begin implements [Estimator].
-func (m *Manual) Begin(state event.Time) { m.mark, m.last = state, state }
+func (m *ManualEstimator) Begin(state event.Time) { m.mark, m.last = state, state }
 
 // Set says that nothing before t will come. Going back is no error and has no effect. The error, for a t outside of
 // [event.Min, event.Max], is that of event.Time.Check.
-func (m *Manual) Set(t event.Time) error {
+func (m *ManualEstimator) Set(t event.Time) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -31,31 +31,31 @@ func (m *Manual) Set(t event.Time) error {
 }
 
 // Observe implements [Estimator]: outputs do not matter.
-func (*Manual) Observe(_, _ event.Time) {}
+func (*ManualEstimator) Observe(_, _ event.Time) {}
 
 // Current implements [Estimator]. What was set and then set back before this call was never there.
-func (m *Manual) Current(event.Time) event.Time {
+func (m *ManualEstimator) Current(event.Time) event.Time {
 	m.mark = max(m.mark, m.last)
 	return m.mark
 }
 
-// Monotonic is an estimator for outputs whose times only grow: it follows the last one. (Beam's MonotonicallyIncreasing.)
-type Monotonic struct{ mark, last event.Time }
+// MonotonicEstimator is an estimator for outputs whose times only grow: it follows the last one. (Beam's MonotonicallyIncreasing.)
+type MonotonicEstimator struct{ mark, last event.Time }
 
 // Begin implements [Estimator].
-func (m *Monotonic) Begin(state event.Time) { m.mark, m.last = state, state }
+func (m *MonotonicEstimator) Begin(state event.Time) { m.mark, m.last = state, state }
 
 // Observe implements [Estimator].
-func (m *Monotonic) Observe(t, _ event.Time) { m.last = t }
+func (m *MonotonicEstimator) Observe(t, _ event.Time) { m.last = t }
 
 // Current implements [Estimator].
-func (m *Monotonic) Current(event.Time) event.Time {
+func (m *MonotonicEstimator) Current(event.Time) event.Time {
 	m.mark = max(m.mark, m.last)
 	return m.mark
 }
 
-// Bounded is an estimator for outputs that are out of order by no more than OutOfOrder: it stays that far behind the greatest time.
-type Bounded struct {
+// BoundedEstimator is an estimator for outputs that are out of order by no more than OutOfOrder: it stays that far behind the greatest time.
+type BoundedEstimator struct {
 	OutOfOrder int64 // milliseconds
 	// MaxFuture is how many milliseconds a time may be ahead of the clock; what is further ahead comes from a wrong clock, and does not
 	// count, so that it does not make the rest late. Negative: any time counts.
@@ -67,10 +67,10 @@ type Bounded struct {
 }
 
 // Begin implements [Estimator].
-func (b *Bounded) Begin(state event.Time) { b.mark, b.most = state, event.Min }
+func (b *BoundedEstimator) Begin(state event.Time) { b.mark, b.most = state, event.Min }
 
 // Observe implements [Estimator].
-func (b *Bounded) Observe(t, now event.Time) {
+func (b *BoundedEstimator) Observe(t, now event.Time) {
 	if b.MaxFuture >= 0 && t > now.AddMillis(b.MaxFuture) {
 		if b.Ignored != nil {
 			b.Ignored()
@@ -81,24 +81,24 @@ func (b *Bounded) Observe(t, now event.Time) {
 }
 
 // Current implements [Estimator].
-func (b *Bounded) Current(event.Time) event.Time {
+func (b *BoundedEstimator) Current(event.Time) event.Time {
 	if b.most > event.Min {
 		b.mark = max(b.mark, b.most.Plus(-b.OutOfOrder))
 	}
 	return b.mark
 }
 
-// WallTime is an estimator for outputs that have the times at which they are emitted: it follows the clock. (Beam's WallTime.)
-type WallTime struct{ mark event.Time }
+// WallTimeEstimator is an estimator for outputs that have the times at which they are emitted: it follows the clock. (Beam's WallTime.)
+type WallTimeEstimator struct{ mark event.Time }
 
 // Begin implements [Estimator].
-func (w *WallTime) Begin(state event.Time) { w.mark = state }
+func (w *WallTimeEstimator) Begin(state event.Time) { w.mark = state }
 
 // Observe implements [Estimator]: outputs do not matter.
-func (*WallTime) Observe(_, _ event.Time) {}
+func (*WallTimeEstimator) Observe(_, _ event.Time) {}
 
 // Current implements [Estimator].
-func (w *WallTime) Current(now event.Time) event.Time {
+func (w *WallTimeEstimator) Current(now event.Time) event.Time {
 	w.mark = max(w.mark, min(now, event.Max))
 	return w.mark
 }

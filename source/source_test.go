@@ -186,7 +186,7 @@ func TestOffsetsAreDividedUp(t *testing.T) {
 
 // TestEstimators follows Beam's WatermarkEstimatorsTest and the contract of beam-semantics 2.5.
 func TestEstimators(t *testing.T) {
-	var m source.Manual
+	var m source.ManualEstimator
 	m.Begin(event.Min)
 	for _, c := range []struct{ set, want event.Time }{{event.Min, event.Min}, {7200, 7200}, {3600, 7200}, {event.Max, event.Max}} {
 		if err := m.Set(c.set); err != nil || m.Current(0) != c.want {
@@ -201,7 +201,7 @@ func TestEstimators(t *testing.T) {
 	if m.Current(0) != 50 {
 		t.Errorf("manual: %v", m.Current(0))
 	}
-	var mono source.Monotonic
+	var mono source.MonotonicEstimator
 	mono.Begin(event.Min)
 	mono.Observe(100, 0)
 	mono.Observe(50, 0)
@@ -212,7 +212,7 @@ func TestEstimators(t *testing.T) {
 	if mono.Current(0) != 50 {
 		t.Errorf("monotonic does not go back: %v", mono.Current(0))
 	}
-	var wall source.WallTime
+	var wall source.WallTimeEstimator
 	wall.Begin(10)
 	for _, c := range []struct{ now, want event.Time }{{5, 10}, {20, 20}, {15, 20}} {
 		if wall.Current(c.now) != c.want {
@@ -220,7 +220,7 @@ func TestEstimators(t *testing.T) {
 		}
 	}
 	ignored := 0
-	b := source.Bounded{OutOfOrder: 10, MaxFuture: 100, Ignored: func() { ignored++ }}
+	b := source.BoundedEstimator{OutOfOrder: 10, MaxFuture: 100, Ignored: func() { ignored++ }}
 	b.Begin(event.Min)
 	if b.Current(0) != event.Min {
 		t.Errorf("bounded, without outputs: %v", b.Current(0))
