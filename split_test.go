@@ -473,3 +473,75 @@ func TestResumeOnTheMachineClock(t *testing.T) {
 		}
 	}
 }
+
+// TestSlices shows that restrictions take turns where there are more of them than tasks: none waits for the end of another.
+func TestSlices(t *testing.T) {
+	p := levada.New()
+	var order []int64
+	out := levada.ParDoSplit(levada.Create[int64](p, "in", 50_001, 50_002), "read", upTo(), func(_ *levada.Splitting, out *levada.Out[int64]) numbers {
+		return func(c *levada.Ctx, n int64, claim *claim) (levada.Resume, error) {
+			for i := claim.Restriction().From; claim.TryClaim(i); i++ {
+				out.Emit(c, n)
+			}
+			return levada.Done, nil
+		}
+	})
+	levada.Do(out, "gather", func(_ *levada.Ctx, n int64) error {
+		order = append(order, n)
+		return nil
+	})
+	if _, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1}); err != nil {
+		t.Fatal(err)
+	}
+	turns := 1
+	for i := range order[1:] {
+		if order[i] != order[i+1] {
+			turns++
+		}
+	}
+	if len(order) != 100_003 || turns < 6 {
+		t.Errorf("%d elements in %d turns", len(order), turns)
+	}
+}
+
+// TestTruncate shows what a drain leaves of restrictions: nothing of those without an end, all of the others, or what their function says.
+func TestTruncate(t *testing.T) {
+	for name, c := range map[string]struct {
+		unbounded bool
+		truncate  func(int64, offsets) (offsets, bool)
+		want      int
+	}{
+		"bounded":   {false, nil, 100},
+		"unbounded": {true, nil, 1},
+		"a part": {true, func(_ int64, r offsets) (offsets, bool) {
+			r.To = min(r.To, 10)
+			return r, true
+		}, 10},
+	} {
+		for _, parallelism := range []int{1, 3} {
+			h := levadatest.New(t)
+			h.Run.Parallelism = parallelism
+			ranges := upTo()
+			ranges.Unbounded, ranges.Truncate = c.unbounded, c.truncate
+			got := levadatest.Collect(h, levada.ParDoSplit(levada.Create[int64](h.Pipeline, "in", 100), "read", ranges,
+				func(_ *levada.Splitting, out *levada.Out[string]) numbers {
+					return func(c *levada.Ctx, _ int64, claim *claim) (levada.Resume, error) {
+						if i := claim.Restriction().From; claim.TryClaim(i) {
+							out.Emit(c, fmt.Sprint(i))
+						}
+						if c.Draining() {
+							return levada.ResumeAfter(0), nil
+						}
+						return levada.ResumeAfter(time.Hour), nil
+					}
+				}))
+			h.Start()
+			if err := h.Drain(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if n := len(got.Take()); n != c.want {
+				t.Errorf("%s, parallelism %d: %d elements, want %d", name, parallelism, n, c.want)
+			}
+		}
+	}
+}

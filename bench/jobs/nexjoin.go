@@ -5,6 +5,7 @@ import (
 
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/io/textio"
+	"github.com/levadaflow/levada/window"
 )
 
 // joined is a person or an auction, as query 3 joins them by the seller.
@@ -97,4 +98,64 @@ func hand3(next func() *nexEvent, t *tally) {
 			}
 		}
 	}
+}
+
+// query8 finds the persons who opened an auction in the ten seconds of their registration.
+func query8(p *levada.Pipeline, a Args, sum *checksum) {
+	lines := textio.Read(p, "read", textio.ReadFiles{Glob: a.Input, Time: eventTime, InOrder: &textio.InOrder{}})
+	type side[V any] = levada.KV[int64, V] // by the person
+	persons, sellers := levada.ParDo2(lines, "parse",
+		func(_ *levada.Setup, persons *levada.Out[side[string]], sellers *levada.Out[side[struct{}]]) levada.Process[string] {
+			var e nexEvent
+			return func(c *levada.Ctx, line string) error {
+				if err := e.parse(line); err != nil {
+					return err
+				}
+				switch e.kind {
+				case 'P':
+					persons.Emit(c, side[string]{Key: e.id, Value: e.name})
+				case 'A':
+					sellers.Emit(c, side[struct{}]{Key: e.seller})
+				}
+				return nil
+			}
+		})
+	windows := levada.Windowing{Windows: window.Fixed(nexWindow)}
+	both := levada.CoGroup2("join", levada.WindowInto(persons, "windows of persons", windows),
+		levada.WindowInto(sellers, "windows of sellers", windows))
+	levada.ForEach(both, "sum", of(sum, func(_ *levada.Ctx, t *tally, kv side[levada.Grouped2[string, struct{}]]) {
+		if kv.Value.B.Len() > 0 {
+			for name := range kv.Value.A.All() {
+				t.row(kv.Key, textField(name))
+			}
+		}
+	}))
+}
+
+func hand8(next func() *nexEvent, t *tally) {
+	names := map[int64]string{} // of the persons of the present window
+	sold := map[int64]bool{}
+	emit := func() {
+		for id, name := range names {
+			if sold[id] {
+				t.row(id, textField(name))
+			}
+		}
+		clear(names)
+		clear(sold)
+	}
+	var current int64
+	for e := next(); e != nil; e = next() {
+		if w := e.at / nexWindow.Milliseconds(); w != current {
+			emit()
+			current = w
+		}
+		switch e.kind {
+		case 'P':
+			names[e.id] = e.name
+		case 'A':
+			sold[e.seller] = true
+		}
+	}
+	emit()
 }

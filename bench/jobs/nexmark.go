@@ -32,6 +32,7 @@ func nexmarkJobs() []*Job {
 		{"q3", query3, hand3},
 		{"q5", ofBids(query5), hand5},
 		{"q7", ofBids(query7), hand7},
+		{"q8", query8, hand8},
 		{"q11", ofBids(query11), hand11},
 	}
 	var all []*Job
