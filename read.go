@@ -172,10 +172,9 @@ func (x *parts[T, M]) get(ctx context.Context, i int) (source.Unbounded[T, M], e
 type opened[T any, M comparable] struct {
 	r       source.UnboundedReader[T, M]
 	at      part[M] // of the restriction that it can go on with
-	pending bool    // v was read and not claimed
-	v       T
-	t       event.Time
-	reached M    // of v
+	pending bool    // next was read and not claimed
+	next    source.Record[T]
+	reached M    // of next
 	dirty   bool // something was claimed that has not been finalized
 }
 
@@ -238,23 +237,22 @@ func (x *parts[T, M]) open(ctx context.Context, open map[int]*opened[T, M], at p
 func (r *opened[T, M]) run(c *Ctx, claim *Claim[part[M], reached[M]], out *Out[T], wm *ManualMark, every time.Duration) (Resume, error) {
 	for {
 		if !r.pending {
-			v, t, ok, err := r.r.Next(c.Context())
+			next, ok, err := r.r.Next(c.Context())
 			if err != nil {
 				return Done, err
 			}
 			if !ok {
 				return r.pause(claim, wm, every)
 			}
-			r.v, r.t, r.reached, r.pending = v, t, r.r.Mark(), true
+			r.next, r.reached, r.pending = next, r.r.Mark(), true
 		}
 		if !claim.TryClaim(reached[M]{mark: r.reached}) {
 			return Done, nil // who goes on, perhaps this task, finds it pending or reads it again
 		}
-		v := r.v
-		var zero T
-		r.v, r.pending, r.dirty = zero, false, true
+		next := r.next
+		r.next, r.pending, r.dirty = source.Record[T]{}, false, true
 		r.at.Begun, r.at.Mark = true, r.reached
-		out.EmitAt(c, v, r.t)
+		out.EmitAt(c, next.Value, next.Time)
 		wm.Advance(min(r.r.Watermark(), event.Max))
 	}
 }

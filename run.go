@@ -215,11 +215,12 @@ func ResultOf(j *engine.Job) *Result {
 	}
 	for _, m := range j.Metrics() {
 		v := m.Value()
+		step := strings.TrimSuffix(m.Step, gateSuffix)
 		switch {
 		case m.Distribution && v.Count > 0:
-			r.Distributions = append(r.Distributions, DistributionResult{m.Step, m.Name, v.Count, v.Sum, v.Min, v.Max})
+			r.Distributions = append(r.Distributions, DistributionResult{step, m.Name, v.Count, v.Sum, v.Min, v.Max})
 		case !m.Distribution && v.Sum != 0:
-			r.Counters = append(r.Counters, CounterResult{m.Step, m.Name, v.Sum})
+			r.Counters = append(r.Counters, CounterResult{step, m.Name, v.Sum})
 		}
 	}
 	by := func(stepA, nameA, stepB, nameB string) int {

@@ -41,6 +41,9 @@ type sideAccess struct {
 // time. The window for a window of the main input is the first one that contains its last instant; if the main input is in the global
 // window the view must be, too (ErrSideWindows), and a view's windows must not merge (ErrSideMerging). (Beam's side inputs.)
 //
+// Windows of a view are kept as long as a window of the main input that has not expired can ask for them. Therefore, unless all views are in the
+// global window, an element whose window has expired is dropped and counted as dropped_late.
+//
 // Behind a trigger that fires more than once the latest pane counts: what the DoFn sees may change from one element to the next.
 func Side[H any](s interface{ setupOf() *Setup }, v View[H]) H {
 	setup, side := s.setupOf(), v.side()
@@ -121,7 +124,7 @@ func gate[T any](in PCollection[T], name string, views []*sideView) PCollection[
 		p.problem(path, err)
 		return in
 	}
-	ins, sides := []graph.Port{in.port}, []exec.SideInput(nil)
+	ins, sides, forgets := []graph.Port{in.port}, []exec.SideInput(nil), false
 	for _, v := range views {
 		switch {
 		case v.p != p:
@@ -133,10 +136,11 @@ func gate[T any](in PCollection[T], name string, views []*sideView) PCollection[
 			p.problem(path, fmt.Errorf("%w: the main input is in the global window, %s in %v", ErrSideWindows, v.step.Name, v.windowing.windows))
 		}
 		ins = append(ins, graph.Port{Step: v.step})
+		forgets = forgets || v.windowing.windows != window.Global()
 		sides = append(sides, exec.SideInput{Step: v.step, Map: v.windowing.sideWindow, Ready: v.windowing.sideReady})
 	}
 	s := p.add(&graph.Step{
-		Kind: graph.Exchange, Op: exec.GateOp(values, sides), Inputs: ins, Outputs: []graph.Output{exec.OutputOf[T]{}},
+		Kind: graph.Exchange, Op: exec.GateOp(values, sides, forgets, in.windowing.latenessMs), Inputs: ins, Outputs: []graph.Output{exec.OutputOf[T]{}},
 	}, name+gateSuffix)
 	return derived[T](in, s, 0)
 }

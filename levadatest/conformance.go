@@ -97,7 +97,8 @@ func (c *conformance[T, M]) read(src source.Unbounded[T, M], mark M, begun bool,
 	low := event.Min
 	for len(all) < n {
 		low = max(low, r.Watermark())
-		v, t, ok, err := r.Next(context.Background())
+		next, ok, err := r.Next(context.Background())
+		t := next.Time
 		switch {
 		case err != nil:
 			c.Fatalf("Next, after %d elements: %v", len(all), err)
@@ -108,7 +109,7 @@ func (c *conformance[T, M]) read(src source.Unbounded[T, M], mark M, begun bool,
 		case t.Check() != nil:
 			c.Errorf("element %d: %v", len(all), t.Check())
 		}
-		all = append(all, seen[M]{c.values.Hash(v), t, r.Mark()})
+		all = append(all, seen[M]{c.values.Hash(next.Value), t, r.Mark()})
 	}
 	return all
 }
@@ -133,7 +134,7 @@ func (c *conformance[T, M]) part(p source.Unbounded[T, M]) {
 		c.Fatalf("Open: %v", err)
 	}
 	if len(all) > 0 {
-		if _, _, _, err := r.Next(context.Background()); err != nil {
+		if _, _, err := r.Next(context.Background()); err != nil {
 			c.Errorf("Next: %v", err)
 		}
 		if err := r.Finalize(r.Mark()); err != nil {

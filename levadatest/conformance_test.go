@@ -74,25 +74,25 @@ type messages struct {
 	low  event.Time
 }
 
-func (m *messages) Next(context.Context) (string, event.Time, bool, error) {
+func (m *messages) Next(context.Context) (r source.Record[string], ok bool, err error) {
 	m.q.mu.Lock()
 	defer m.q.mu.Unlock()
 	all := m.q.topics[m.name]
 	if m.next >= int64(len(all)) {
-		return "", 0, false, nil
+		return r, false, nil
 	}
 	text := all[m.next]
 	m.next++
 	if text == "end" {
 		m.low = event.Max
-		return "", 0, false, nil
+		return r, false, nil
 	}
 	at := event.Time(m.next * 1000)
 	m.low = at - 500
 	if m.q.flaw == "late" {
 		at -= 2000
 	}
-	return text, at, true, nil
+	return source.Record[string]{Value: text, Time: at}, true, nil
 }
 
 func (m *messages) Mark() int64           { return m.next }
@@ -163,13 +163,13 @@ func (l lines) Open(context.Context) (source.BoundedReader[string], error) {
 
 type lineReader struct{ rest lines }
 
-func (r *lineReader) Next(context.Context) (string, event.Time, bool, error) {
+func (r *lineReader) Next(context.Context) (rec source.Record[string], ok bool, err error) {
 	if len(r.rest) == 0 {
-		return "", 0, false, nil
+		return rec, false, nil
 	}
 	v := r.rest[0]
 	r.rest = r.rest[1:]
-	return v, event.Min, true, nil
+	return source.Record[string]{Value: v, Time: event.Min}, true, nil
 }
 
 func (r *lineReader) Close() error { return nil }

@@ -19,11 +19,16 @@ type Unbounded[T any, M comparable] interface {
 	Open(ctx context.Context, mark M, begun bool) (UnboundedReader[T, M], error)
 }
 
+// Record is an element with its event time, event.Min if it has none.
+type Record[T any] struct {
+	Value T
+	Time  event.Time
+}
+
 // UnboundedReader reads a part of an [Unbounded] source. It is used by one goroutine at a time.
 type UnboundedReader[T any, M comparable] interface {
-	// Next returns the next element and its event time; ok is false if there is none for now. It must not wait for long. An error fails
-	// the run.
-	Next(ctx context.Context) (v T, t event.Time, ok bool, err error)
+	// Next returns the next element; ok is false if there is none for now. It must not wait for long. An error fails the run.
+	Next(ctx context.Context) (r Record[T], ok bool, err error)
 	// Mark returns how far Next has come.
 	Mark() M
 	// Watermark returns a time before which Next will return nothing, or if it does, it is late. event.Max says that the part has ended. It may
@@ -49,8 +54,8 @@ type Bounded[T any] interface {
 
 // BoundedReader reads a part of a [Bounded] source. It is used by one goroutine at a time.
 type BoundedReader[T any] interface {
-	// Next returns the next element and its event time, event.Min if it has none; ok is false at the end. An error fails the run.
-	Next(ctx context.Context) (v T, t event.Time, ok bool, err error)
+	// Next returns the next element; ok is false at the end. An error fails the run.
+	Next(ctx context.Context) (r Record[T], ok bool, err error)
 	// Close ends the reader.
 	Close() error
 }
@@ -78,7 +83,7 @@ func (c counted[T]) Open(ctx context.Context, mark int64, _ bool) (UnboundedRead
 	}
 	x := &countedReader[T]{r: r}
 	for x.n < mark && !x.ended { // it is the only way to where it was
-		if _, _, _, err := x.Next(ctx); err != nil {
+		if _, _, err := x.Next(ctx); err != nil {
 			_ = r.Close()
 			return nil, err
 		}
@@ -92,14 +97,14 @@ type countedReader[T any] struct {
 	ended bool
 }
 
-func (x *countedReader[T]) Next(ctx context.Context) (T, event.Time, bool, error) {
-	v, t, ok, err := x.r.Next(ctx)
+func (x *countedReader[T]) Next(ctx context.Context) (Record[T], bool, error) {
+	r, ok, err := x.r.Next(ctx)
 	if ok {
 		x.n++
 	} else if err == nil {
 		x.ended = true
 	}
-	return v, t, ok, err
+	return r, ok, err
 }
 
 func (x *countedReader[T]) Mark() int64 { return x.n }

@@ -42,8 +42,8 @@ func TestScenario(t *testing.T) {
 	if data, _ := os.ReadFile(wrong); string(data) != good {
 		t.Errorf("rewritten to %q", data)
 	}
-	code, out, _ = exec("scenario", write(t, "pipeline\np = poll a 1 @1 done\n----\nok\n"))
-	if code != 0 || out != "not yet: op poll (1)\n0 passed, 0 failed, 1 not yet\n" {
+	code, out, _ = exec("scenario", write(t, "pipeline\np = create a 1\n----\nok\n\nrestart\n----\nok\n"))
+	if code != 0 || out != "not yet: directive restart (1)\n0 passed, 0 failed, 1 not yet\n" {
 		t.Errorf("a file that is not yet supported: %d, %q", code, out)
 	}
 }

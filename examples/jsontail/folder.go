@@ -82,19 +82,19 @@ type reader struct {
 }
 
 // Next implements [source.UnboundedReader].
-func (r *reader) Next(context.Context) (visit, event.Time, bool, error) {
+func (r *reader) Next(context.Context) (rec source.Record[visit], ok bool, err error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			return visit{}, 0, false, err
+			return rec, false, err
 		}
 		if line == nil {
 			later, err := r.next(r.at.File)
 			if err != nil || later == "" {
-				return visit{}, 0, false, err
+				return rec, false, err
 			}
 			if err := r.Close(); err != nil {
-				return visit{}, 0, false, err
+				return rec, false, err
 			}
 			r.at = position{File: later}
 			continue
@@ -103,14 +103,14 @@ func (r *reader) Next(context.Context) (visit, event.Time, bool, error) {
 		where := r.at
 		r.at.Offset += int64(len(line))
 		if err := json.Unmarshal(line, &v); err != nil {
-			return visit{}, 0, false, fmt.Errorf("%s at byte %d: %w", filepath.Join(r.dir, where.File), where.Offset, err)
+			return rec, false, fmt.Errorf("%s at byte %d: %w", filepath.Join(r.dir, where.File), where.Offset, err)
 		}
 		at, err := event.FromStamp(v.Time)
 		if err != nil {
-			return visit{}, 0, false, fmt.Errorf("%s at byte %d: the field time: %w", filepath.Join(r.dir, where.File), where.Offset, err)
+			return rec, false, fmt.Errorf("%s at byte %d: the field time: %w", filepath.Join(r.dir, where.File), where.Offset, err)
 		}
 		r.last = max(r.last, at)
-		return v, at, true, nil
+		return source.Record[visit]{Value: v, Time: at}, true, nil
 	}
 }
 

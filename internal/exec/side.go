@@ -48,14 +48,18 @@ type SideInput struct {
 }
 
 // GateOp is a step in front of one with side inputs: elements wait in it until their windows of all side inputs are ready. Its
-// inputs are the main one and those of sides, in their order.
-func GateOp[T any](values *plan.Plan[T], sides []SideInput) *HeadOp {
+// inputs are the main one and those of sides, in their order. If forgets is true, views forget windows that no window of the main input can ask
+// for: an element whose window has expired, latenessMs after its end, is dropped as late, for its side window may be gone.
+func GateOp[T any](values *plan.Plan[T], sides []SideInput, forgets bool, latenessMs int64) *HeadOp {
 	op := passOp(values.Hash, sameTask)
 	return &HeadOp{
 		Writer: op.Writer,
 		Side:   sideWriter,
 		Reader: func(b *Binder, st *Inst, outs []any) Reader {
-			g := &gate[T]{st: st, out: outs[0].(Sink[T]), values: values, sum: SumOf(values.Hash), sides: make([]gateSide, len(sides))}
+			g := &gate[T]{
+				st: st, out: outs[0].(Sink[T]), values: values, sum: SumOf(values.Hash), sides: make([]gateSide, len(sides)),
+				in: event.Min, forgets: forgets, latenessMs: latenessMs, late: b.Late(st, DroppedLate),
+			}
 			for i, s := range sides {
 				g.sides[i] = gateSide{SideInput: s, view: b.View(s.Step), in: event.Min}
 			}
@@ -76,17 +80,21 @@ type SideReader interface {
 
 // gate is such a step in one task.
 type gate[T any] struct {
-	st      *Inst
-	out     Sink[T]
-	values  *plan.Plan[T]
-	sum     func(T) uint64
-	sides   []gateSide
-	at      cursor[T]
-	pending []*gated[T] // that wait, in the order in which they came
-	holds   store.Queue // by the element's time
-	numbers store.Numbers
-	one     [1]event.Window
-	_       Apart
+	st         *Inst
+	out        Sink[T]
+	values     *plan.Plan[T]
+	sum        func(T) uint64
+	sides      []gateSide
+	in         event.Time
+	forgets    bool
+	latenessMs int64
+	late       *Late
+	at         cursor[T]
+	pending    []*gated[T] // that wait, in the order in which they came
+	holds      store.Queue // by the element's time
+	numbers    store.Numbers
+	one        [1]event.Window
+	_          Apart
 }
 
 type gateSide struct {
@@ -145,7 +153,12 @@ func (g *gate[T]) element(e *Elem, v T) {
 		if e.Err != nil {
 			break
 		}
-		if e.Win = wins[i : i+1 : i+1]; g.ready(w) {
+		e.Win = wins[i : i+1 : i+1]
+		switch {
+		case g.forgets && w.Expiry(g.latenessMs) < g.in:
+			g.late.Note(e, e.Time, g.in)
+			continue
+		case g.ready(w):
 			g.out(e, v)
 			continue
 		}
@@ -192,7 +205,7 @@ func (g *gate[T]) AdvanceSide(e *Elem, side int, in event.Time) {
 }
 
 // Advance implements [Reader]: nothing is due.
-func (*gate[T]) Advance(*Elem, event.Time) {}
+func (g *gate[T]) Advance(_ *Elem, in event.Time) { g.in = in }
 
 // Alarm implements [Reader]: none.
 func (*gate[T]) Alarm() (event.Time, bool) { return 0, false }

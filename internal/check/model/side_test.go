@@ -40,6 +40,7 @@ type sideModel struct {
 	wins    map[interval][]int64 // what the view has: the values of the latest pane
 	open    map[interval][]int64 // what has come for windows that have not fired
 	pending []line
+	late    int
 	second  *model
 }
 
@@ -88,6 +89,8 @@ func (m *sideModel) step(source string, l line) []string {
 				delete(m.open, w)
 			}
 		}
+	case l.kind == "element" && m.p.side > 0 && fixedWindow(l.t, m.p.main).end-1 < m.mains:
+		m.late++ // its side window may have been forgotten
 	case l.kind == "element":
 		m.pending = append(m.pending, l)
 	default:
@@ -159,6 +162,14 @@ func sideText(p sideProgram, lines []sideLine) string {
 	}
 	slices.Sort(out)
 	write("finish", append(out, "done"))
+	var counters []string
+	if m.late > 0 {
+		counters = append(counters, fmt.Sprintf("m dropped_late %d", m.late))
+	}
+	if m.second != nil && m.second.late > 0 {
+		counters = append(counters, fmt.Sprintf("g dropped_late %d", m.second.late))
+	}
+	write("metrics dropped_late", counters)
 	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
 }
 
