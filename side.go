@@ -44,7 +44,7 @@ type sideAccess struct {
 // Windows of a view are kept as long as a window of the main input that has not expired can ask for them. Therefore, unless all views are in the
 // global window, an element whose window has expired is dropped and counted as dropped_late.
 //
-// Behind a trigger that fires more than once the latest pane counts: what the DoFn sees may change from one element to the next.
+// Behind a trigger that fires more than once the latest pane counts that is not empty: what the DoFn sees may change from one element to the next.
 func Side[H any](s interface{ setupOf() *Setup }, v View[H]) H {
 	setup, side := s.setupOf(), v.side()
 	if side == nil {
@@ -104,7 +104,7 @@ func newView[T any](in PCollection[T], name string, build func(all []T) any) *si
 	return Scope(p, name, func() *sideView {
 		keyed := KeyBy(in, "key", func(T) bool { return false })
 		grouped := GroupByKey(keyed, "group")
-		op := exec.ViewOp[bool](func(v Values[T]) any { return build(v.all) })
+		op := exec.ViewOp[bool](func(v Values[T]) bool { return v.Len() == 0 }, func(v Values[T]) any { return build(v.all) })
 		step := p.add(&graph.Step{
 			Kind: graph.Chain, Op: op, Inputs: []graph.Port{grouped.port}, Outputs: []graph.Output{exec.OutputOf[exec.Announced]{}},
 		}, "view")

@@ -23,14 +23,18 @@ type View interface {
 // Announced says, to the steps that have the view as a side input, that there is a new content of a window.
 type Announced struct{ Window event.Window }
 
-// ViewOp is the step that makes panes K, V the contents of a view, as build says, and announces them.
-func ViewOp[K, V any](build func(v V) any) *ChainOp {
+// ViewOp is the step that makes panes K, V the contents of a view, as build says, and announces them. A pane that is empty says that nothing is
+// new: it takes nothing away.
+func ViewOp[K, V any](empty func(v V) bool, build func(v V) any) *ChainOp {
 	return &ChainOp{Bind: func(b *Binder, st *Inst, outs []any) any {
 		view, out := b.View(st.Step), outs[0].(Sink[Announced])
 		return Sink[event.KV[K, V]](func(e *Elem, kv event.KV[K, V]) {
 			e.Enter(st)
-			content := build(kv.Value)
+			content, nothing := build(kv.Value), empty(kv.Value)
 			for _, w := range e.Win {
+				if _, has := view.Get(w); nothing && has {
+					continue
+				}
 				view.Put(w, content)
 				out(e, Announced{w})
 			}
