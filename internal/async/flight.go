@@ -68,17 +68,15 @@ type landed[T any] struct {
 	ready chan struct{} // has a token when there may be some
 }
 
-// put adds one, and reports whether it is the first that the task has to be told of.
-func (l *landed[T]) put(x T) (first bool) {
+// put adds one.
+func (l *landed[T]) put(x T) {
 	l.mu.Lock()
 	l.all = append(l.all, x)
-	first = len(l.all) == 1
 	l.mu.Unlock()
 	select {
 	case l.ready <- struct{}{}:
 	default:
 	}
-	return first
 }
 
 // take swaps the list with an empty slice that the caller no longer needs.

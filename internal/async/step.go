@@ -126,9 +126,8 @@ func (c *caller[I, O]) begin(e *exec.Elem, v I) {
 	go f.call(c.ctx, c.Step, func() {
 		defer c.running.Done()
 		<-c.slots
-		if c.landed.put(f) {
-			c.engine.Wake()
-		}
+		c.landed.put(f)
+		c.engine.Wake()
 	})
 }
 

@@ -1,11 +1,16 @@
 package engine
 
-import "github.com/levadaflow/levada/internal/exec"
+import (
+	"sync/atomic"
+
+	"github.com/levadaflow/levada/internal/exec"
+)
 
 // keeper implements [exec.Keeper] for a step of a task.
 type keeper struct {
 	t, owner *task // the owner is the one in whose goroutine t runs
 	collect  func(e *exec.Elem)
+	told     atomic.Bool // a message to the owner says that there is something to collect
 }
 
 // holding reports whether watermarks are to wait: under a virtual clock they move in one step, not with each of the calls that return.
@@ -18,7 +23,7 @@ func (t *task) holding() bool {
 
 // keeper tells a task that one of its steps has work done elsewhere, whose results collect emits.
 func (t *task) keeper(collect func(e *exec.Elem)) exec.Keeper {
-	k := &keeper{t, t, collect}
+	k := &keeper{t: t, owner: t, collect: collect}
 	for k.owner.calling = true; k.owner.parent != nil; k.owner.calling = true {
 		k.owner = k.owner.parent
 	}
@@ -39,8 +44,17 @@ func (k *keeper) End() {
 	k.owner.away--
 }
 
-// Wake implements [exec.Keeper].
-func (k *keeper) Wake() { k.t.job.put(k.owner, message{kind: msgCall, call: k.collect}) }
+// Wake implements [exec.Keeper]. A root may run for long without reading its inbox, and collect on the way: there is one message at most.
+func (k *keeper) Wake() {
+	if k.told.CompareAndSwap(false, true) {
+		k.t.job.put(k.owner, message{kind: msgCall, call: k.woken})
+	}
+}
+
+func (k *keeper) woken(e *exec.Elem) {
+	k.told.Store(false) // before, so that what comes meanwhile is told again
+	k.collect(e)
+}
 
 // Flush implements [exec.Keeper].
 func (k *keeper) Flush() { k.owner.each(func(t *task) { t.bound.Flush() }) }

@@ -173,6 +173,20 @@ type cursor[T any] struct {
 	i int
 }
 
+// each calls f for elements from to to-1 of a batch.
+func (c *cursor[T]) each(e *Elem, st *Inst, sum func(T) uint64, p Payload, from, to int, f Sink[T]) {
+	b := p.(*Batch[T])
+	c.b = b
+	for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
+		c.i = i
+		e.Enter(st)
+		b.check(st, sum, i)
+		b.load(e, i)
+		f(e, b.Vals[i])
+	}
+	c.b = nil
+}
+
 // current returns it, nil if there is none.
 func (c *cursor[T]) current() any {
 	if c.b == nil || c.i >= len(c.b.Vals) {
@@ -183,20 +197,7 @@ func (c *cursor[T]) current() any {
 
 // Batch implements [Reader].
 func (r *pass[T]) Batch(e *Elem, p Payload, from, to int) {
-	b := p.(*Batch[T])
-	r.at.b = b
-	for i := from; i < to && e.Err == nil; i++ {
-		if e.Run.Stopped() {
-			e.Err = ErrStopped
-			break
-		}
-		r.at.i = i
-		e.Enter(r.st)
-		b.check(r.st, r.sum, i)
-		b.load(e, i)
-		r.out(e, b.Vals[i])
-	}
-	r.at.b = nil
+	r.at.each(e, r.st, r.sum, p, from, to, r.out)
 }
 
 // Advance implements [Reader]: nothing is due.

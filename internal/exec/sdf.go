@@ -155,16 +155,7 @@ func newSplittable[I, R, P any](g *Splittable[I, R, P], b *Binder, st *Inst, out
 
 // Batch implements [Reader]: it finds out what there is to do for the elements.
 func (t *splittable[I, R, P]) Batch(e *Elem, p Payload, from, to int) {
-	b := p.(*Batch[I])
-	t.at.b = b
-	for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
-		t.at.i = i
-		e.Enter(t.st)
-		b.check(t.st, t.sum, i)
-		b.load(e, i)
-		t.element(e, b.Vals[i])
-	}
-	t.at.b = nil
+	t.at.each(e, t.st, t.sum, p, from, to, t.element)
 }
 
 // element adds the restrictions of an element, for each of its windows.

@@ -138,16 +138,7 @@ func (g *gate[T]) ready(w event.Window) bool {
 
 // Batch implements [Reader].
 func (g *gate[T]) Batch(e *Elem, p Payload, from, to int) {
-	b := p.(*Batch[T])
-	g.at.b = b
-	for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
-		g.at.i = i
-		e.Enter(g.st)
-		b.check(g.st, g.sum, i)
-		b.load(e, i)
-		g.element(e, b.Vals[i])
-	}
-	g.at.b = nil
+	g.at.each(e, g.st, g.sum, p, from, to, g.element)
 }
 
 // element passes an element on, or keeps it, in each of its windows.

@@ -71,17 +71,25 @@ type win struct {
 
 // model is the state of a run.
 type model struct {
-	p             program
-	watermark     int64
-	before        int64 // the watermark before the present step; the same between steps
-	clock         int64
-	wins          map[string][]*win
-	out           []string
-	late, dropped int
+	p            program
+	watermark    int64
+	before       int64 // the watermark before the present step; the same between steps
+	clock        int64
+	wins         map[string][]*win
+	out          []string
+	late, closed int
 }
 
 func newModel(p program) *model {
 	return &model{p: p, watermark: wmMin, before: wmMin, wins: map[string][]*win{}}
+}
+
+// dropped is how many elements came too late; 0 for a model that is not there.
+func (m *model) dropped() int {
+	if m == nil {
+		return 0
+	}
+	return m.late
 }
 
 // step takes one input line and returns what must be printed.
@@ -134,7 +142,7 @@ func (m *model) element(l line, own interval) {
 	}
 	w := m.find(l.key, own)
 	if w.closed {
-		m.dropped++
+		m.closed++
 		return
 	}
 	open := m.watermark < w.end

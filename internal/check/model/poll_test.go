@@ -67,15 +67,12 @@ func pollText(p program, calls []pollCall, steps []int64) string {
 	for _, c := range calls {
 		texts = append(texts, c.String())
 	}
-	var b strings.Builder
-	b.WriteString(strings.Replace(p.String(), "src = script", "src = poll "+strings.Join(texts, "; "), 1))
-	write := func(head string, out []string) {
-		b.WriteString(head + "\n----\n" + strings.Join(append(out, "\n"), "\n"))
-	}
-	write("feed", m.run())
+	var x transcript
+	x.b.WriteString(strings.Replace(p.String(), "src = script", "src = poll "+strings.Join(texts, "; "), 1))
+	x.write("feed", m.run())
 	for _, d := range steps {
 		m.clock += d
-		write(fmt.Sprintf("feed\nclock +%d", d), m.run())
+		x.write(fmt.Sprintf("feed\nclock +%d", d), m.run())
 	}
 	var out []string
 	for m.next <= len(m.calls) {
@@ -83,8 +80,8 @@ func pollText(p program, calls []pollCall, steps []int64) string {
 		out = append(out, m.run()...)
 	}
 	slices.Sort(out)
-	write("finish", append(out, "done"))
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	x.write("finish", append(out, "done"))
+	return x.String()
 }
 
 // TestRandomPolls compares the engine with the model of a polled source.

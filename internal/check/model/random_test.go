@@ -62,28 +62,38 @@ func (p program) hasLate() bool { return !p.noLate && (p.op != "group" || withLa
 
 // text}
 
+// transcript is a scenario that is being written.
+type transcript struct{ b strings.Builder }
+
+// write appends a block.
+func (x *transcript) write(head string, out []string) {
+	x.b.WriteString(head + "\n----\n" + strings.Join(append(slices.Clone(out), "\n"), "\n"))
+}
+
+// counters appends the counters that are not zero: name, number and so on.
+func (x *transcript) counters(names string, all ...any) {
+	var lines []string
+	for i := 0; i < len(all); i += 2 {
+		if n := all[i+1].(int); n > 0 {
+			lines = append(lines, fmt.Sprintf("%s %d", all[i], n))
+		}
+	}
+	x.write("metrics "+names, lines)
+}
+
+func (x *transcript) String() string { return strings.ReplaceAll(x.b.String(), "\n\n\n", "\n\n") }
+
 // text is the scenario with what the model says.
 func text(p program, lines []line) string {
 	m := newModel(p)
-	var b strings.Builder
-	b.WriteString(p.String())
-	write := func(head string, out []string) {
-		b.WriteString(head + "\n----\n" + strings.Join(append(out, "\n"), "\n"))
-	}
+	var x transcript
+	x.b.WriteString(p.String())
 	for _, l := range lines {
-		write("feed\n"+l.String(), m.step(l))
+		x.write("feed\n"+l.String(), m.step(l))
 	}
-	out := m.step(line{kind: "watermark", t: wmMax})
-	write("finish", append(slices.Clone(out), "done"))
-	var counters []string
-	if m.late > 0 {
-		counters = append(counters, fmt.Sprintf("g dropped_late %d", m.late))
-	}
-	if m.dropped > 0 {
-		counters = append(counters, fmt.Sprintf("g dropped_closed %d", m.dropped))
-	}
-	write("metrics dropped_late dropped_closed", counters)
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	x.write("finish", append(m.step(line{kind: "watermark", t: wmMax}), "done"))
+	x.counters("dropped_late dropped_closed", "g dropped_late", m.late, "g dropped_closed", m.closed)
+	return x.String()
 }
 
 func ints(t *rapid.T, name string, from, to int) int64 {

@@ -146,31 +146,20 @@ func (l sideLine) String() string { return strings.Replace(l.line.String(), "src
 // sideText is the scenario with what the model says.
 func sideText(p sideProgram, lines []sideLine) string {
 	m := newSideModel(p)
-	var b strings.Builder
-	b.WriteString(p.String())
-	write := func(head string, out []string) {
-		b.WriteString(head + "\n----\n" + strings.Join(append(out, "\n"), "\n"))
-	}
+	var x transcript
+	x.b.WriteString(p.String())
 	for _, l := range lines {
-		write("feed\n"+l.String(), m.step(l.source, l.line))
+		x.write("feed\n"+l.String(), m.step(l.source, l.line))
 	}
-	// Both sources end at once.
-	m.mains = wmMax
+	m.mains = wmMax // both sources end at once
 	out := m.step("ref", line{kind: "watermark", t: wmMax})
 	if p.side == 0 {
 		out = append(out, m.release()...)
 	}
 	slices.Sort(out)
-	write("finish", append(out, "done"))
-	var counters []string
-	if m.late > 0 {
-		counters = append(counters, fmt.Sprintf("m dropped_late %d", m.late))
-	}
-	if m.second != nil && m.second.late > 0 {
-		counters = append(counters, fmt.Sprintf("g dropped_late %d", m.second.late))
-	}
-	write("metrics dropped_late", counters)
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	x.write("finish", append(out, "done"))
+	x.counters("dropped_late", "m dropped_late", m.late, "g dropped_late", m.second.dropped())
+	return x.String()
 }
 
 // TestRandomSides compares the engine with the model of side inputs.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -251,25 +250,14 @@ func (m *statefulModel) forward(l line) {
 // statefulText is the scenario with what the model says.
 func statefulText(p stateful, lines []line) string {
 	m := newStatefulModel(p)
-	var b strings.Builder
-	b.WriteString(p.String())
-	write := func(head string, out []string) {
-		b.WriteString(head + "\n----\n" + strings.Join(append(out, "\n"), "\n"))
-	}
+	var x transcript
+	x.b.WriteString(p.String())
 	for _, l := range lines {
-		write("feed\n"+l.String(), m.step(l))
+		x.write("feed\n"+l.String(), m.step(l))
 	}
-	out := m.step(line{kind: "watermark", t: wmMax})
-	write("finish", append(slices.Clone(out), "done"))
-	var counters []string
-	if m.late > 0 {
-		counters = append(counters, fmt.Sprintf("x dropped_late %d", m.late))
-	}
-	if m.second != nil && m.second.late > 0 {
-		counters = append(counters, fmt.Sprintf("g dropped_late %d", m.second.late))
-	}
-	write("metrics dropped_late", counters)
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	x.write("finish", append(m.step(line{kind: "watermark", t: wmMax}), "done"))
+	x.counters("dropped_late", "x dropped_late", m.late, "g dropped_late", m.second.dropped())
+	return x.String()
 }
 
 func drawStateful(t *rapid.T) stateful {
