@@ -22,8 +22,8 @@ type Concurrent struct {
 	// tasks come in between. A slow call then keeps back those behind it, and when there are Max of them the task waits for it.
 	// Otherwise results are emitted as they come.
 	Ordered bool
-	// Timeout ends the context of an attempt after that long. 0 is no limit. An attempt that does not return then goes on to be waited for:
-	// Go cannot end it.
+	// Timeout ends the context of an attempt after that long. 0 is no limit. An attempt that does not return then is waited for, and what
+	// it returns counts: a result is a result, and only an error can be the timeout's.
 	Timeout time.Duration
 	// Retry says what happens after an error. The zero value makes no second attempt.
 	Retry Retry

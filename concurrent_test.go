@@ -92,7 +92,7 @@ func TestConcurrentOrder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := levadatest.NewDriver()
 				h.Run = levada.Embedded{Parallelism: 1}
-				in := levada.Create(h.Pipeline, "in", 80, 10, 30, 20, 70, 40)
+				in := levada.Create(h.Pipeline, "in", 80, 10, 35, 20, 70, 40)
 				got := levadatest.Gather(levada.MapConcurrent(in, "sleep", levada.Concurrent{Max: most, Ordered: ordered},
 					func(_ context.Context, v int) (int, error) {
 						time.Sleep(time.Duration(v) * time.Millisecond)
@@ -102,11 +102,11 @@ func TestConcurrentOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 				h.Stop()
-				want := []int{10, 20, 30, 40, 70, 80}
+				want := []int{10, 20, 35, 40, 70, 80}
 				if ordered {
-					want = []int{80, 10, 30, 20, 70, 40}
-				} else if most == 3 { // 20 begins when 10 ends, and so on: 30, 30, 100, 70, 80
-					want = []int{10, 30, 20, 40, 80, 70}
+					want = []int{80, 10, 35, 20, 70, 40}
+				} else if most == 3 { // 20 begins when 10 ends, 70 when that ends, 40 after 35
+					want = []int{10, 20, 35, 40, 80, 70}
 				}
 				var all []int
 				for _, e := range got.Take() {
@@ -117,6 +117,28 @@ func TestConcurrentOrder(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestConcurrentBounded shows that behind a slow call no more than Max elements are kept in order.
+func TestConcurrentBounded(t *testing.T) {
+	for _, mode := range modes {
+		synctest.Test(t, func(t *testing.T) {
+			const most = 3
+			p := levada.New()
+			var begun, atEnd atomic.Int64
+			levada.MapConcurrent(levada.Create(p, "in", ints(100)...), "call", levada.Concurrent{Max: most, Ordered: true},
+				func(_ context.Context, v int) (int, error) {
+					if begun.Add(1); v == 0 {
+						time.Sleep(time.Second)
+						atEnd.Store(begun.Load())
+					}
+					return v, nil
+				})
+			if _, err := p.Run(t.Context(), mode); err != nil || atEnd.Load() != most || begun.Load() != 100 {
+				t.Errorf("%+v: %d of %d calls began before the first returned, %v", mode, atEnd.Load(), begun.Load(), err)
+			}
+		})
 	}
 }
 
@@ -446,7 +468,7 @@ func TestConcurrentSendsOn(t *testing.T) {
 			if _, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1}); err != nil {
 				t.Error(err)
 			}
-			if panes < 12 || panes > 20 {
+			if panes < 12 || panes > 22 {
 				t.Errorf("%d panes in 400 ms, with one 20 ms after the first element of each", panes)
 			}
 		})
@@ -552,13 +574,21 @@ func TestConcurrentKeepsCopies(t *testing.T) {
 func TestConcurrentWithoutEngine(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		var got []int
+		var hang atomic.Bool
 		p := levada.New()
 		root := &exec.RootOp{Bind: func(_ *exec.Binder, _ *exec.Inst, outs []any) exec.RootTask {
 			return pushing{outs[0].(exec.Sink[int])}
 		}}
 		called := levada.MapConcurrent(levada.RootOf[int](p, "in", root, false), "call", levada.Concurrent{Max: 3, Ordered: ordered},
-			func(_ context.Context, v int) (int, error) {
+			func(ctx context.Context, v int) (int, error) {
+				if hang.Load() && v > 0 {
+					<-ctx.Done()
+					return v, ctx.Err()
+				}
 				time.Sleep(time.Duration(10-v) * time.Millisecond)
+				if hang.Load() {
+					return v, errors.New("no")
+				}
 				return v, nil
 			})
 		levada.Do(called, "got", func(c *levada.Ctx, v int) error {
@@ -572,9 +602,12 @@ func TestConcurrentWithoutEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		start := func(ctx context.Context) (*exec.Elem, *exec.Bound) {
+			e := &exec.Elem{Run: &exec.Run{Ctx: ctx}}
+			return e, exec.Bind(g.Fuse()[0], &exec.Binder{Elem: e, Tasks: 1, Metrics: exec.NewMetrics()}, nil)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
-		e := &exec.Elem{Run: &exec.Run{Ctx: ctx}}
-		bound := exec.Bind(g.Fuse()[0], &exec.Binder{Elem: e, Tasks: 1, Metrics: exec.NewMetrics()}, nil)
+		e, bound := start(ctx)
 		for bundle := range 3 {
 			bound.Root.Start(e, nil)
 			if bound.FinishBundle(); e.Err != nil || len(got) != 5*(bundle+1) {
@@ -585,12 +618,20 @@ func TestConcurrentWithoutEngine(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		bound.Root.Start(e, nil)
-		cancel()
+		cancel() // the run's end
 		if bound.FinishBundle(); !errors.Is(e.Err, exec.ErrStopped) {
 			t.Errorf("%v after the run's end", e.Err)
 		}
 		if err := bound.Close(); !errors.Is(err, exec.ErrStopped) {
 			t.Error(err)
+		}
+
+		hang.Store(true)
+		e, bound = start(t.Context()) // a run that goes on although a bundle has failed
+		bound.Root.Start(e, nil)
+		bound.FinishBundle()
+		if err := bound.Close(); err == nil || !strings.Contains(err.Error(), "step call, element 0") {
+			t.Errorf("%v after a failed bundle", err)
 		}
 	}
 }

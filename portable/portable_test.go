@@ -185,9 +185,30 @@ var programs = map[string]func(p *levada.Pipeline, to *results){
 	"bundles": func(p *levada.Pipeline, to *results) {
 		collect(levada.ParDo(minutes(requests(p, "log", 100, to)), "hooks", atTheEnd), "counted", to)
 	},
+	"calls": func(p *levada.Pipeline, to *results) {
+		var refused levada.FailedOf[request]
+		in := levada.MapConcurrent(sliding(requests(p, "log", 500, to)), "ask", levada.Concurrent{Max: 16}, ask, levada.FailedTo(&refused))
+		collect(refused, "refused", to)
+		counts := format(levada.CountPerKey(byPath(in), "count"))
+		collect(levada.MapConcurrent(counts, "ask-again", levada.Concurrent{Max: 2, Ordered: true}, func(_ context.Context, s string) (string, error) {
+			return "got " + s, nil
+		}), "counts", to)
+	},
 	"empty": func(p *levada.Pipeline, to *results) {
 		collect(levada.CountPerKey(byPath(minutes(requests(p, "log", 0, to))), "count"), "none", to)
 	},
+}
+
+// ask is a call of a service that refuses some.
+func ask(ctx context.Context, r request) (request, error) {
+	select {
+	case <-time.After(time.Duration(r.Bytes%7) * time.Millisecond):
+	case <-ctx.Done():
+	}
+	if r.Bytes%10 == 0 {
+		return r, errors.New("refused")
+	}
+	return r, ctx.Err()
 }
 
 // atTheEnd emits at a bundle's end whether it had elements.
