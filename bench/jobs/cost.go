@@ -49,7 +49,7 @@ func costJobs() []*Job {
 		{"state", false, keyed(countInState)},
 		{"state-timer", false, keyed(silenceInState)},
 	} {
-		all = append(all, &Job{Name: "cost-" + c.name, Repeat: 5, run: func(Args) (Values, error) { return cost(c.build, c.general) }})
+		all = append(all, &Job{Name: "cost-" + c.name, run: func(Args) (Values, error) { return cost(c.build, c.general) }})
 	}
 	return all
 }
