@@ -132,6 +132,32 @@ func TestConcurrentFailureBehind(t *testing.T) {
 	}
 }
 
+// TestConcurrentNamesTheSource shows that a source which panics after it has waited is named, although a result has gone on meanwhile.
+func TestConcurrentNamesTheSource(t *testing.T) {
+	for _, parallelism := range []int{1, 2} {
+		p := levada.New()
+		seen := make(chan struct{})
+		quiet := levada.ParDoSplit(levada.Impulse(p, "impulse"), "quiet", unbounded(), func(_ *levada.Splitting, out *levada.Out[string]) polling {
+			return func(c *levada.Ctx, _ []byte, claim *claim) (levada.Resume, error) {
+				claim.TryClaim(0)
+				out.Emit(c, "x")
+				_ = claim.Block(wait(seen))
+				panic("boom")
+			}
+		})
+		called := levada.MapConcurrent(quiet, "call", levada.Concurrent{Max: 1}, func(_ context.Context, v string) (string, error) {
+			time.Sleep(5 * time.Millisecond)
+			return v, nil
+		})
+		levada.Do(called, "behind", func(*levada.Ctx, string) error { close(seen); return nil })
+		_, err := p.Run(t.Context(), levada.Embedded{Parallelism: parallelism})
+		var at *levada.StepError
+		if !errors.As(err, &at) || at.Step != "quiet" {
+			t.Errorf("%v, want a panic of quiet", err)
+		}
+	}
+}
+
 // TestConcurrentFailureInBlock shows that user code which waits does not swallow a panic of a step behind it that gets a result meanwhile.
 func TestConcurrentFailureInBlock(t *testing.T) {
 	for _, parallelism := range []int{1, 2} {

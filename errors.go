@@ -45,7 +45,8 @@ var (
 	ErrStatefulMerging = errors.New("state in windows that merge")
 	// ErrDuplicateState: two cells of one kind, or two timers, of a step have the same name.
 	ErrDuplicateState = errors.New("duplicate name of a state or timer")
-	// ErrBadTimer: a timer has no function, or two, or there are too many timers.
+	// ErrBadTimer: a timer has no function, or two, or there are too many timers; while running: one is aligned to a period of less than a
+	// millisecond.
 	ErrBadTimer = errors.New("bad timer")
 	// ErrBadBatch: the limits of a GroupIntoBatches make no sense.
 	ErrBadBatch = errors.New("bad limits of a batch")

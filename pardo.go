@@ -190,7 +190,8 @@ func (s *Setup) OnStart(f func(ctx context.Context) error) {
 	}
 }
 
-// OnBundleStart declares a function that runs before the first element of each bundle.
+// OnBundleStart declares a function that runs before the first element of each bundle, and of those without elements in which only the watermark
+// moves.
 func (s *Setup) OnBundleStart(f func(c *Ctx) error) {
 	s.declare("OnBundleStart")
 	if s.b != nil {

@@ -141,6 +141,7 @@ type parts[T any, M comparable] struct {
 	desired int
 	mu      sync.Mutex
 	all     []source.Unbounded[T, M]
+	last    map[int]*opened[T, M] // the reader that has gone on with a part last, of any task
 }
 
 func (x *parts[T, M]) split(ctx context.Context) (int, error) {
@@ -168,6 +169,23 @@ func (x *parts[T, M]) get(ctx context.Context, i int) (source.Unbounded[T, M], e
 	return x.all[i], nil
 }
 
+// took notes that r goes on with its part.
+func (x *parts[T, M]) took(r *opened[T, M]) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.last == nil {
+		x.last = map[int]*opened[T, M]{}
+	}
+	x.last[r.at.Part] = r
+}
+
+// isLast reports whether no other task has gone on with r's part.
+func (x *parts[T, M]) isLast(r *opened[T, M]) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last[r.at.Part] == r
+}
+
 // opened is an open reader of a part, in one task.
 type opened[T any, M comparable] struct {
 	r       source.UnboundedReader[T, M]
@@ -192,7 +210,7 @@ func (x *parts[T, M]) reader(s *Splitting, out *Out[T], o ReadOptions) ProcessSp
 		var failed error
 		for _, r := range open {
 			var err error
-			if run.Err() == nil { // it has ended well
+			if run.Err() == nil && x.isLast(r) { // the run has ended well; a part that has moved on is told by who has it
 				err = r.finalize()
 			}
 			failed = errors.Join(failed, err, r.r.Close())
@@ -213,6 +231,7 @@ func (x *parts[T, M]) reader(s *Splitting, out *Out[T], o ReadOptions) ProcessSp
 func (x *parts[T, M]) open(ctx context.Context, open map[int]*opened[T, M], at part[M]) (*opened[T, M], error) {
 	if r := open[at.Part]; r != nil {
 		if r.at == at {
+			x.took(r)
 			return r, r.finalize() // what it claimed has been sent on
 		}
 		delete(open, at.Part) // another task has gone on
@@ -230,6 +249,7 @@ func (x *parts[T, M]) open(ctx context.Context, open map[int]*opened[T, M], at p
 	}
 	r := &opened[T, M]{r: rd, at: at, dirty: at.Begun} // by another task
 	open[at.Part] = r
+	x.took(r)
 	return r, r.finalize()
 }
 

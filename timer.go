@@ -77,17 +77,45 @@ func (t Timer[K]) Set(c *Ctx, at event.Time) {
 // SetAfter sets the timer for d, in whole milliseconds rounded down, after the call's time: for an event timer c.Time(), or the fire
 // time of the event timer that calls, but not after the window's expiry; for a processing timer the present processing time.
 func (t Timer[K]) SetAfter(c *Ctx, d time.Duration) {
-	switch {
-	case !t.t.usable(c):
-	case t.t.processing:
-		t.Set(c, c.e.Now.Add(d))
-	default:
-		base := c.e.Time
-		if t.t.setup.firesEvent(c) {
-			base = c.fire.At
-		}
-		t.Set(c, min(base.Add(d), t.t.state.Expiry(c.Window())))
+	if t.t.usable(c) {
+		t.setFrom(c, t.base(c).Add(d))
 	}
+}
+
+// SetAligned sets the timer for the first time t, not before the call's time, for which t plus offset is a multiple of period, counted from the
+// epoch: with a period of a minute and an offset of a second, for second 59 of a minute. The call's time is that of SetAfter, and as there an
+// event timer is not set after the window's expiry. period and offset are in whole milliseconds rounded down; offset may be negative. A period
+// of less than a millisecond fails the run with ErrBadTimer. A timer that goes on for ever sets itself with SetAfter(c, period): its fire time is a
+// multiple already. (Beam's Timer.align, which before the epoch gives the multiple after that, if the call's time is on none.)
+func (t Timer[K]) SetAligned(c *Ctx, period, offset time.Duration) {
+	if !t.t.usable(c) {
+		return
+	}
+	step, shift := event.Time(event.FloorMillis(period)), event.Time(event.FloorMillis(offset))
+	if step < 1 {
+		c.e.Fail(c.st, nil, fmt.Errorf("%w: %q is aligned to a period of %v", ErrBadTimer, t.t.name, period))
+		return
+	}
+	t.setFrom(c, (t.base(c)+step-1).Floor(step, -shift))
+}
+
+// base returns the time that the settings which are relative count from.
+func (t Timer[K]) base(c *Ctx) event.Time {
+	switch {
+	case t.t.processing:
+		return c.e.Now
+	case t.t.setup.firesEvent(c):
+		return c.fire.At
+	}
+	return c.e.Time
+}
+
+// setFrom sets the timer for a time that was computed: an event timer not after the window's expiry.
+func (t Timer[K]) setFrom(c *Ctx, at event.Time) {
+	if !t.t.processing {
+		at = min(at, t.t.state.Expiry(c.Window()))
+	}
+	t.Set(c, at)
 }
 
 // SetOutput sets the timer with an output time: not before c.Time(), less the step's AllowSkew; for an event timer not after at,

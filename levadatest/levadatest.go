@@ -1,7 +1,7 @@
 // Package levadatest has what tests of pipelines need: scripted sources, a virtual clock, and collected results.
 //
 // Each call takes effect and returns when all that it caused has happened, so that a test reads like a story: an element comes,
-// the watermark moves, a pane is there. Nothing waits for real time.
+// the watermark moves, a pane is there. Nothing waits for real time, but for the calls of a levada.MapConcurrent: they must return.
 //
 // Invariants:
 //   - Results do not depend on parallelism or bundle sizes; only the order of what one call causes does.
