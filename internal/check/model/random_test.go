@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/levadaflow/levada"
+	"github.com/levadaflow/levada/internal/invariants"
 )
 
 // Switches: what the random programs use.
@@ -210,6 +211,9 @@ func drawLines(t *rapid.T) []line {
 func TestMain(m *testing.M) {
 	flag.Parse()
 	checks := "2000"
+	if invariants.Enabled { // also with the race detector: each costs ten times as much
+		checks = "200"
+	}
 	if os.Getenv("LEVADA_LONG") != "" {
 		checks = "20000"
 	}
