@@ -17,8 +17,12 @@ import (
 	"github.com/levadaflow/levada/window"
 )
 
+type tickingOptions struct {
+	Hang bool `help:"The results wait for the end of the run."`
+}
+
 // ticking emits something every 10 ms and counts it in windows that are far from their end.
-func ticking(p *levada.Pipeline, o struct{}) error {
+func ticking(p *levada.Pipeline, o tickingOptions) error {
 	out := levada.ParDoSplit(levada.Impulse(p, "impulse"), "ticks", unbounded(), func(s *levada.Splitting, out *levada.Out[int]) polling {
 		levada.MonotonicWatermark(s)
 		return func(c *levada.Ctx, _ []byte, claim *claim) (levada.Resume, error) {
@@ -30,8 +34,11 @@ func ticking(p *levada.Pipeline, o struct{}) error {
 		}
 	})
 	hours := levada.WindowInto(out, "hours", levada.Windowing{Windows: window.Fixed(time.Hour)})
-	levada.Do(levada.CombineGlobally(hours, "sum", combine.Sum[int]()), "print", func(_ *levada.Ctx, n int) error {
+	levada.Do(levada.CombineGlobally(hours, "sum", combine.Sum[int]()), "print", func(c *levada.Ctx, n int) error {
 		fmt.Println("sum", n > 0)
+		if o.Hang {
+			<-c.Context().Done()
+		}
 		return nil
 	})
 	return nil
@@ -58,6 +65,7 @@ func TestSignals(t *testing.T) {
 		{"--on-term=drain", syscall.SIGTERM, 0, true},
 		{"--on-term=drain", os.Interrupt, 1, false},
 		{"--on-term=cancel", syscall.SIGTERM, 1, false},
+		{"--on-term=drain --hang", syscall.SIGTERM, 1, true}, // a second one cancels
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSignalProgram$")
@@ -77,7 +85,11 @@ func TestSignals(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			sum = sum || lines.Text() == "sum true"
+			if lines.Text() == "sum true" {
+				if sum = true; strings.Contains(c.flags, "--hang") {
+					_ = cmd.Process.Signal(c.signal)
+				}
+			}
 		}
 		_ = cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != c.code || sum != c.sum {
