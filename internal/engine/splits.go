@@ -85,6 +85,7 @@ func (c *coordinator) Add(all []exec.Split) {
 		c.splits[c.ledger.Add(s.Name, s.Mark)] = s
 		c.job.inflight.Add(1)
 	}
+	c.tell() // what all that was there had come to is no longer so
 	c.wake()
 }
 
