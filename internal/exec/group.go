@@ -103,10 +103,10 @@ type table[K comparable, V, A, R any] struct {
 	numbers       store.Numbers
 	freeKeys      []*keyed[K, A] // to be used again
 	freeWins      []*open[K, A]
-	due           dueQueue[K, A]
-	alarms        dueQueue[K, A]
-	byDue         bool           // a window holds at its last instant until it is gone: what is due first says it
-	holds         progress.Holds // unless byDue
+	due           dueQueue[*open[K, A]] // by the watermark: when their end or expiry comes
+	alarms        dueQueue[*open[K, A]] // by the clock: when their trigger has waited long enough
+	byDue         bool                  // a window holds at its last instant until it is gone: what is due first says it
+	holds         progress.Holds        // unless byDue
 	droppedLate   *Late
 	droppedClosed *Counter
 	one           [1]event.Window // the window of the pane that is emitted
@@ -130,15 +130,24 @@ type open[K comparable, A any] struct {
 	pane.State
 	acc    A
 	key    *keyed[K, A]
-	places [queues]place
+	due    place
+	alarm  place
 	held   event.Time // what it has in holds, if isHeld
 	isHeld bool
 	gone   bool
 }
 
+// at returns a place of the window, nil if it is gone.
+func (o *open[K, A]) at(p *place) *place {
+	if o.gone {
+		return nil
+	}
+	return p
+}
+
 func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
 	if t.byDue {
-		due, ok := t.due.first()
+		due, _, ok := t.due.first()
 		return "pane", due - 1, ok
 	}
 	at, ok := t.holds.Min()
@@ -150,8 +159,9 @@ func newTable[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *In
 		g: g, st: st, in: event.Min,
 		out: outs[0].(Sink2[K, R]), late: outs[1].(Sink2[K, V]),
 		droppedLate: b.Late(st, DroppedLate), droppedClosed: b.Counter(st, DroppedClosed),
-		alarms: dueQueue[K, A]{which: byClock},
 	}
+	t.due = dueQueue[*open[K, A]]{func(o *open[K, A]) *place { return o.at(&o.due) }, &store.Heap[*open[K, A]]{}}
+	t.alarms = dueQueue[*open[K, A]]{func(o *open[K, A]) *place { return o.at(&o.alarm) }, &store.Heap[*open[K, A]]{}}
 	t.byDue = g.Panes.Time == pane.EndOfWindow && g.Panes.LatenessMillis == 0 && g.Panes.Default()
 	st.Hold = t.hold
 	return t
@@ -366,11 +376,11 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 // settle makes the window's hold and its places in the queues what its state says.
 func (t *table[K, V, A, R]) settle(o *open[K, A], now event.Time) {
 	t.setHold(o, &o.State)
-	t.due.set(o, t.g.Panes.Due(&o.State))
+	t.due.set(o, &o.due, t.g.Panes.Due(&o.State))
 	if at, ok := t.g.Panes.Alarm(&o.State, now); ok {
-		t.alarms.set(o, at)
+		t.alarms.set(o, &o.alarm, at)
 	} else {
-		t.alarms.unset(o)
+		o.alarm.isDue = false
 	}
 }
 
@@ -414,8 +424,8 @@ func (t *table[K, V, A, R]) emit(e *Elem, o *open[K, A], f pane.Effect) {
 func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 	t.in = in
 	for e.Err == nil {
-		o := t.due.pop(in)
-		if o == nil {
+		o, ok := t.due.pop(in)
+		if !ok {
 			t.firing = nil
 			t.tidy()
 			return
@@ -429,13 +439,16 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 }
 
 // Alarm implements [Reader].
-func (t *table[K, V, A, R]) Alarm() (event.Time, bool) { return t.alarms.first() }
+func (t *table[K, V, A, R]) Alarm() (event.Time, bool) {
+	at, _, ok := t.alarms.first()
+	return at, ok
+}
 
 // Clock implements [Reader].
 func (t *table[K, V, A, R]) Clock(e *Elem) {
 	for e.Err == nil && !e.stopped() {
-		o := t.alarms.pop(e.Now)
-		if o == nil {
+		o, ok := t.alarms.pop(e.Now)
+		if !ok {
 			t.firing = nil
 			return
 		}
@@ -446,7 +459,8 @@ func (t *table[K, V, A, R]) Clock(e *Elem) {
 
 // tidy gives memory back when nothing is open.
 func (t *table[K, V, A, R]) tidy() {
-	if t.numbers.Len() == 0 && cap(t.due.heap) > mostFree {
-		t.due.heap, t.alarms.heap, t.holds = nil, nil, progress.Holds{}
+	if t.numbers.Len() == 0 {
+		t.due.all.Clear()
+		t.alarms.all.Clear()
 	}
 }

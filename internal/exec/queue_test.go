@@ -7,15 +7,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/internal/store"
 )
 
 // TestDueQueue compares the queue with a set that is searched at every look. A window that moves, to a later or an earlier time, is due
 // at its new time only, and one that is gone never.
 func TestDueQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var q dueQueue[string, int]
+		q := dueQueue[*open[string, int]]{func(o *open[string, int]) *place { return o.at(&o.due) }, &store.Heap[*open[string, int]]{}}
 		model := map[*open[string, int]]event.Time{}
 		var order []*open[string, int] // so that rapid draws the same ones again
+		var idle []*open[string, int]
 		in := event.Time(0)
 		forget := func(o *open[string, int]) {
 			delete(model, o)
@@ -26,14 +28,14 @@ func TestDueQueue(t *testing.T) {
 			for _, at := range model {
 				least, due = min(least, at), due || at <= in
 			}
-			if first, ok := q.first(); ok != (len(model) > 0) || ok && first != least {
+			if first, _, ok := q.first(); ok != (len(model) > 0) || ok && first != least {
 				t.Fatalf("the first is due at %d, %v, want %d", first, ok, least)
 			}
-			got := q.pop(in)
-			if (got != nil) != due {
+			got, ok := q.pop(in)
+			if ok != due {
 				t.Fatalf("pop at %d gives %+v, want one: %v", in, got, due)
 			}
-			if got != nil {
+			if ok {
 				if at, ok := model[got]; !ok || at != least {
 					t.Fatalf("pop at %d gives one that is due at %d (%v), want %d", in, at, ok, least)
 				}
@@ -45,13 +47,30 @@ func TestDueQueue(t *testing.T) {
 				o := &open[string, int]{}
 				model[o] = event.Time(rapid.Int64Range(0, 20).Draw(t, "at"))
 				order = append(order, o)
-				q.set(o, model[o])
+				q.set(o, &o.due, model[o])
 			},
 			"move": func(t *rapid.T) {
 				if len(order) > 0 {
 					o := rapid.SampledFrom(order).Draw(t, "window")
 					model[o] += event.Time(rapid.Int64Range(-5, 5).Draw(t, "by"))
-					q.set(o, model[o])
+					q.set(o, &o.due, model[o])
+				}
+			},
+			"not due any more": func(t *rapid.T) {
+				if len(order) > 0 {
+					o := rapid.SampledFrom(order).Draw(t, "window")
+					forget(o)
+					o.due.isDue = false
+					idle = append(idle, o)
+				}
+			},
+			"due again": func(t *rapid.T) {
+				if len(idle) > 0 {
+					o := idle[len(idle)-1]
+					idle = idle[:len(idle)-1]
+					model[o] = in + event.Time(rapid.Int64Range(-2, 20).Draw(t, "at"))
+					order = append(order, o)
+					q.set(o, &o.due, model[o])
 				}
 			},
 			"gone": func(t *rapid.T) {
@@ -68,13 +87,8 @@ func TestDueQueue(t *testing.T) {
 			pop(t)
 		}
 		pop(t)
-		if len(q.heap) != 0 {
-			t.Fatalf("%d entries are left", len(q.heap))
-		}
-		for _, x := range q.heap[:cap(q.heap)] {
-			if x.o != nil {
-				t.Fatal("the queue holds on to a window that is not in it")
-			}
+		if _, _, left := q.all.First(); left {
+			t.Fatal("an entry is left")
 		}
 	})
 }

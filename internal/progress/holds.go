@@ -12,6 +12,9 @@ type Holds struct {
 	order times // has every time of count, and some that are gone
 }
 
+// mostKept is the number of times that holds have room for when they are empty.
+const mostKept = 1024
+
 // Add counts one more hold at t.
 func (h *Holds) Add(t event.Time) {
 	if h.count == nil {
@@ -32,7 +35,10 @@ func (h *Holds) Remove(t event.Time) bool {
 		return true
 	}
 	delete(h.count, t)
-	if len(h.order) > 2*len(h.count)+64 {
+	switch {
+	case len(h.count) == 0 && cap(h.order) > mostKept:
+		*h = Holds{}
+	case len(h.order) > 2*len(h.count)+64:
 		h.compact()
 	}
 	return n == 1
