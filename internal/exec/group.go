@@ -43,6 +43,8 @@ func (g Group[K, V, A, R]) Op() *HeadOp {
 				return newSliding(&g, b, st, outs)
 			case g.fast(b):
 				return newFast(&g, b, st, outs)
+			case g.aligned(b):
+				return newAligned(&g, b, st, outs)
 			}
 			return newTable(&g, b, st, outs)
 		},

@@ -15,7 +15,9 @@ type sliding[K comparable, V, A, R any] struct {
 }
 
 func newSliding[K comparable, V, A, R any](g *Group[K, V, A, R], b *Binder, st *Inst, outs []any) *sliding[K, V, A, R] {
-	t := &sliding[K, V, A, R]{fast: *newFast(g, b, st, outs), next: event.Min - 1<<50}
+	t := &sliding[K, V, A, R]{next: event.Min - 1<<50}
+	t.init(g, b, st, outs)
+	t.take = t.addTo
 	st.Hold = t.hold
 	return t
 }
@@ -43,7 +45,7 @@ func (t *sliding[K, V, A, R]) Batch(e *Elem, p Payload, from, to int) {
 		e.Time = b.Times[i]
 		t.add(e, b.hash[i], b.keys[i], b.Vals[i])
 	}
-	t.at.b = nil
+	t.at = atHand[K, V]{}
 }
 
 // Direct implements [Reader].
@@ -127,8 +129,8 @@ func (t *sliding[K, V, A, R]) fireAll(e *Elem, in event.Time) {
 }
 
 // assemble puts a window together from its slices.
-func (t *sliding[K, V, A, R]) assemble(w event.Window) *fastWindow[K, A] {
-	whole := &fastWindow[K, A]{w: w, t: store.NewTable(func(k K) K { return k }, &t.pool)} // the slices own the keys
+func (t *sliding[K, V, A, R]) assemble(w event.Window) *opened[K, A] {
+	whole := &opened[K, A]{w: w, t: store.NewTable(func(k K) K { return k }, &t.pool)} // the slices own the keys
 	for _, slice := range t.wins {
 		if slice.w.Start >= w.End {
 			break

@@ -46,7 +46,10 @@ type machine interface {
 }
 
 // compiler numbers the parts of a trigger.
-type compiler struct{ cells int }
+type compiler struct {
+	cells int
+	waits bool // for the clock
+}
 
 // leaf is what all machines have: a cell.
 type leaf int
@@ -66,17 +69,18 @@ func (l leaf) done(m moment) bool                    { return l.cell(m).done }
 func (c *compiler) compile(t trigger.Trigger) (machine, error) {
 	switch t := t.(type) {
 	case nil, trigger.Default:
-		return defaultMachine{c.leaf()}, nil
+		return &defaultMachine{c.leaf()}, nil
 	case trigger.Never:
 		return c.leaf(), nil
 	case trigger.AfterCount:
-		return countMachine{c.leaf(), int(t)}, nil
+		return &countMachine{c.leaf(), int(t)}, nil
 	case trigger.AfterDelay:
-		return delayMachine{c.leaf(), event.FloorMillis(time.Duration(t))}, nil
+		c.waits = true
+		return &delayMachine{c.leaf(), event.FloorMillis(time.Duration(t))}, nil
 	case trigger.MayLoseData:
 		return c.compile(t.Trigger)
 	case trigger.AfterWatermark:
-		m := watermarkMachine{leaf: c.leaf()}
+		m := &watermarkMachine{leaf: c.leaf()}
 		parts, err := c.all(t.Early, t.Late)
 		if err != nil {
 			return nil, err
@@ -89,33 +93,34 @@ func (c *compiler) compile(t trigger.Trigger) (machine, error) {
 		if err != nil {
 			return nil, err
 		}
-		return repeatMachine{l, parts[0]}, nil
+		return &repeatMachine{l, parts[0]}, nil
 	case trigger.OrFinally:
 		l := c.leaf()
 		parts, err := c.all(t.Main, t.Finally)
 		if err != nil {
 			return nil, err
 		}
-		return finallyMachine{several{l, parts}}, nil
+		return &finallyMachine{several{l, parts}}, nil
 	case trigger.AfterEach:
 		s, err := c.several(t)
-		return eachMachine{s}, err
+		return &eachMachine{s}, err
 	case trigger.AfterAny:
 		s, err := c.several(t)
-		return anyMachine{s}, err
+		return &anyMachine{s}, err
 	case trigger.AfterAll:
 		s, err := c.several(t)
-		return allMachine{s}, err
+		return &allMachine{s}, err
 	}
 	return nil, fmt.Errorf("the trigger %v is not known", t)
 }
 
-// all compiles parts; one that is nil becomes a machine that is never ready.
+// all compiles parts; one that is nil is absent.
 func (c *compiler) all(parts ...trigger.Trigger) ([]machine, error) {
 	out := make([]machine, len(parts))
 	for i, p := range parts {
 		if p == nil {
-			p = trigger.Never{}
+			out[i] = absent{}
+			continue
 		}
 		var err error
 		if out[i], err = c.compile(p); err != nil {
@@ -131,11 +136,22 @@ func (c *compiler) several(parts []trigger.Trigger) (several, error) {
 	return several{l, all}, err
 }
 
+// absent is a part that is not there: never ready, and with nothing to remember.
+type absent struct{}
+
+func (absent) element(moment)                       {}
+func (absent) ready(moment) bool                    { return false }
+func (absent) fire(moment)                          {}
+func (absent) reset(moment)                         {}
+func (absent) merge(moment, []*State)               {}
+func (absent) alarm(moment) (at event.Time, _ bool) { return 0, false }
+func (absent) done(moment) bool                     { return false }
+
 // defaultMachine is ready as soon as the watermark has passed the window's end, for ever.
 type defaultMachine struct{ leaf }
 
-func (defaultMachine) ready(m moment) bool { return m.ended() }
-func (defaultMachine) fire(moment)         {}
+func (*defaultMachine) ready(m moment) bool { return m.ended() }
+func (*defaultMachine) fire(moment)         {}
 
 // countMachine waits for elements.
 type countMachine struct {
@@ -143,9 +159,9 @@ type countMachine struct {
 	least int
 }
 
-func (c countMachine) element(m moment)    { c.cell(m).n++ }
-func (c countMachine) ready(m moment) bool { return c.cell(m).n >= c.least }
-func (c countMachine) merge(m moment, olds []*State) {
+func (c *countMachine) element(m moment)    { c.cell(m).n++ }
+func (c *countMachine) ready(m moment) bool { return c.cell(m).n >= c.least }
+func (c *countMachine) merge(m moment, olds []*State) {
 	for _, o := range olds {
 		c.cell(m).n += o.cells[c.leaf].n
 	}
@@ -157,17 +173,17 @@ type delayMachine struct {
 	ms int64
 }
 
-func (d delayMachine) element(m moment) {
+func (d *delayMachine) element(m moment) {
 	if x := d.cell(m); !x.set {
 		x.at, x.set = m.now.AddMillis(d.ms), true
 	}
 }
-func (d delayMachine) ready(m moment) bool { x := d.cell(m); return x.set && m.now >= x.at }
-func (d delayMachine) alarm(m moment) (event.Time, bool) {
+func (d *delayMachine) ready(m moment) bool { x := d.cell(m); return x.set && m.now >= x.at }
+func (d *delayMachine) alarm(m moment) (event.Time, bool) {
 	x := d.cell(m)
 	return x.at, x.set && !x.done && x.at > m.now
 }
-func (d delayMachine) merge(m moment, olds []*State) {
+func (d *delayMachine) merge(m moment, olds []*State) {
 	x := d.cell(m)
 	for _, o := range olds {
 		if y := o.cells[d.leaf]; y.set && (!x.set || y.at < x.at) {
@@ -183,17 +199,17 @@ type watermarkMachine struct {
 	hasEarly, hasLate bool
 }
 
-func (a watermarkMachine) part(m moment) machine {
+func (a *watermarkMachine) part(m moment) machine {
 	if a.cell(m).n == 0 {
 		return a.early
 	}
 	return a.late
 }
-func (a watermarkMachine) element(m moment) { a.part(m).element(m) }
-func (a watermarkMachine) ready(m moment) bool {
+func (a *watermarkMachine) element(m moment) { a.part(m).element(m) }
+func (a *watermarkMachine) ready(m moment) bool {
 	return a.cell(m).n == 0 && m.ended() || a.part(m).ready(m)
 }
-func (a watermarkMachine) fire(m moment) {
+func (a *watermarkMachine) fire(m moment) {
 	x := a.cell(m)
 	if x.n == 0 && m.ended() {
 		x.n, x.done = 1, !a.hasLate
@@ -203,15 +219,15 @@ func (a watermarkMachine) fire(m moment) {
 	}
 	a.part(m).reset(m) // it begins anew after each firing, with its parts
 }
-func (a watermarkMachine) reset(m moment) {
+func (a *watermarkMachine) reset(m moment) {
 	*a.cell(m) = cell{}
 	a.early.reset(m)
 	a.late.reset(m)
 }
-func (a watermarkMachine) alarm(m moment) (event.Time, bool) { return a.part(m).alarm(m) }
+func (a *watermarkMachine) alarm(m moment) (event.Time, bool) { return a.part(m).alarm(m) }
 
 // merge opens the trigger again where the end is ahead; behind it, it stays with the late part if all were there.
-func (a watermarkMachine) merge(m moment, olds []*State) {
+func (a *watermarkMachine) merge(m moment, olds []*State) {
 	x := a.cell(m)
 	if m.ended() {
 		x.n = 1
@@ -228,16 +244,16 @@ type repeatMachine struct {
 	part machine
 }
 
-func (r repeatMachine) element(m moment)    { r.part.element(m) }
-func (r repeatMachine) ready(m moment) bool { return r.part.ready(m) }
-func (r repeatMachine) fire(m moment) {
+func (r *repeatMachine) element(m moment)    { r.part.element(m) }
+func (r *repeatMachine) ready(m moment) bool { return r.part.ready(m) }
+func (r *repeatMachine) fire(m moment) {
 	if r.part.fire(m); r.part.done(m) {
 		r.part.reset(m)
 	}
 }
-func (r repeatMachine) reset(m moment)                    { r.part.reset(m) }
-func (r repeatMachine) merge(m moment, olds []*State)     { r.part.merge(m, olds) }
-func (r repeatMachine) alarm(m moment) (event.Time, bool) { return r.part.alarm(m) }
+func (r *repeatMachine) reset(m moment)                    { r.part.reset(m) }
+func (r *repeatMachine) merge(m moment, olds []*State)     { r.part.merge(m, olds) }
+func (r *repeatMachine) alarm(m moment) (event.Time, bool) { return r.part.alarm(m) }
 
 // several is what machines of several parts share: all see every element.
 type several struct {
@@ -245,20 +261,20 @@ type several struct {
 	parts []machine
 }
 
-func (s several) element(m moment) {
+func (s *several) element(m moment) {
 	for _, p := range s.parts {
 		if !p.done(m) {
 			p.element(m)
 		}
 	}
 }
-func (s several) reset(m moment) {
+func (s *several) reset(m moment) {
 	*s.cell(m) = cell{}
 	for _, p := range s.parts {
 		p.reset(m)
 	}
 }
-func (s several) merge(m moment, olds []*State) {
+func (s *several) merge(m moment, olds []*State) {
 	for _, o := range olds {
 		s.cell(m).n = max(s.cell(m).n, o.cells[s.leaf].n)
 	}
@@ -266,7 +282,7 @@ func (s several) merge(m moment, olds []*State) {
 		p.merge(m, olds)
 	}
 }
-func (s several) alarm(m moment) (at event.Time, ok bool) {
+func (s *several) alarm(m moment) (at event.Time, ok bool) {
 	for _, p := range s.parts {
 		if a, set := p.alarm(m); set && (!ok || a < at) {
 			at, ok = a, true
@@ -278,7 +294,7 @@ func (s several) alarm(m moment) (at event.Time, ok bool) {
 // anyMachine is ready when one part is.
 type anyMachine struct{ several }
 
-func (a anyMachine) ready(m moment) bool {
+func (a *anyMachine) ready(m moment) bool {
 	for _, p := range a.parts {
 		if p.ready(m) {
 			return true
@@ -290,7 +306,7 @@ func (a anyMachine) ready(m moment) bool {
 // allMachine is ready when all parts are; one that has been stays so until the firing.
 type allMachine struct{ several }
 
-func (a allMachine) ready(m moment) bool {
+func (a *allMachine) ready(m moment) bool {
 	for _, p := range a.parts {
 		if !p.ready(m) {
 			return false
@@ -302,10 +318,10 @@ func (a allMachine) ready(m moment) bool {
 // eachMachine gives one part after the other its turn; the cell's n is the number of those that are done.
 type eachMachine struct{ several }
 
-func (e eachMachine) part(m moment) machine { return e.parts[min(e.cell(m).n, len(e.parts)-1)] }
-func (e eachMachine) element(m moment)      { e.part(m).element(m) }
-func (e eachMachine) ready(m moment) bool   { return e.part(m).ready(m) }
-func (e eachMachine) fire(m moment) {
+func (e *eachMachine) part(m moment) machine { return e.parts[min(e.cell(m).n, len(e.parts)-1)] }
+func (e *eachMachine) element(m moment)      { e.part(m).element(m) }
+func (e *eachMachine) ready(m moment) bool   { return e.part(m).ready(m) }
+func (e *eachMachine) fire(m moment) {
 	p := e.part(m)
 	if p.fire(m); p.done(m) {
 		x := e.cell(m)
@@ -313,13 +329,13 @@ func (e eachMachine) fire(m moment) {
 		x.done = x.n == len(e.parts)
 	}
 }
-func (e eachMachine) alarm(m moment) (event.Time, bool) { return e.part(m).alarm(m) }
+func (e *eachMachine) alarm(m moment) (event.Time, bool) { return e.part(m).alarm(m) }
 
 // finallyMachine fires with its first part until the second is ready or the first is done.
 type finallyMachine struct{ several }
 
-func (f finallyMachine) ready(m moment) bool { return f.parts[0].ready(m) || f.parts[1].ready(m) }
-func (f finallyMachine) fire(m moment) {
+func (f *finallyMachine) ready(m moment) bool { return f.parts[0].ready(m) || f.parts[1].ready(m) }
+func (f *finallyMachine) fire(m moment) {
 	if f.parts[1].ready(m) {
 		f.cell(m).done = true
 		return

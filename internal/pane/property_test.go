@@ -125,7 +125,7 @@ func TestPanesOfAWindow(t *testing.T) {
 		now := false
 		s := anyStrategy(t)
 		if rapid.Bool().Draw(t, "early firings") {
-			s.machine, s.cells = earlyAtWill{now: &now}, 1
+			s.machine, s.cells = &earlyAtWill{now: &now}, 1
 		}
 		k := newKey(s)
 		h := &history{T: t, k: k, own: event.Min}

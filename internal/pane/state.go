@@ -27,6 +27,24 @@ func (w State) With(old State) State {
 	return w
 }
 
+// Arena is the memory of states, in large pieces, each of which lives as long as any of its states. The zero value is ready.
+type Arena struct{ free []cell }
+
+// arenaStates is the number of states in a piece.
+const arenaStates = 64
+
+// Init makes w the state of a window that has seen nothing.
+func (s *Strategy) Init(w *State, of event.Window, a *Arena) {
+	*w = State{Window: of}
+	if s.isDefault {
+		return
+	}
+	if len(a.free) < s.cells {
+		a.free = make([]cell, arenaStates*s.cells)
+	}
+	w.cells, a.free = a.free[:s.cells:s.cells], a.free[s.cells:]
+}
+
 // Effect is what the caller has to do with a window's contents, in the order of the fields.
 type Effect struct {
 	Emit  bool       // emit the contents with Pane at Time
@@ -94,6 +112,9 @@ func (s *Strategy) Alarm(w *State, now event.Time) (at event.Time, ok bool) {
 	}
 	return s.machine.alarm(moment{w: w, now: now})
 }
+
+// Alarms reports whether [Strategy.Alarm] ever has a time.
+func (s *Strategy) Alarms() bool { return s.waits }
 
 // Clock is to be called when processing time has reached the window's alarm.
 func (s *Strategy) Clock(w *State, in, now event.Time) Effect {

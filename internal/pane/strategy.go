@@ -26,6 +26,7 @@ type Strategy struct {
 	machine        machine
 	cells          int
 	isDefault      bool
+	waits          bool // some part of the trigger waits for the clock
 }
 
 // SetTrigger chooses the trigger; nil is the default one. An error wraps trigger.ErrBadTrigger.
@@ -37,8 +38,8 @@ func (s *Strategy) SetTrigger(t trigger.Trigger) error {
 	}
 	var c compiler
 	m, err := c.compile(t)
-	s.machine, s.cells = m, c.cells
-	_, s.isDefault = m.(defaultMachine)
+	s.machine, s.cells, s.waits = m, c.cells, c.waits
+	_, s.isDefault = m.(*defaultMachine)
 	return err
 }
 
