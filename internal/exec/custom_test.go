@@ -13,7 +13,6 @@ import (
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/event"
 	"github.com/levadaflow/levada/levadatest"
-	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -70,11 +69,6 @@ func TestCustomIsBuiltIn(t *testing.T) {
 		r := drawRandom(t)
 		if rapid.IntRange(0, 2).Draw(t, "merging") > 0 {
 			r.fn = window.Sessions(time.Duration(rapid.IntRange(1, 12).Draw(t, "gap")) * time.Millisecond)
-		}
-		if !r.again { // what comes to a second grouping in one move is in no order, which some triggers show
-			count := trigger.AfterCount(rapid.IntRange(1, 3).Draw(t, "count"))
-			r.trigger = rapid.SampledFrom([]trigger.Trigger{nil, trigger.Repeat{Trigger: count}, trigger.Never{},
-				trigger.AfterWatermark{Early: count, Late: count}}).Draw(t, "trigger")
 		}
 		want := r.run(t, levada.Embedded{Parallelism: 1, MaxBundle: 1, GeneralPath: true})
 		var all []random

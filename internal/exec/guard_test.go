@@ -12,6 +12,7 @@ import (
 	"github.com/levadaflow/levada/internal/exec"
 	"github.com/levadaflow/levada/internal/graph"
 	"github.com/levadaflow/levada/internal/invariants"
+	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -54,6 +55,29 @@ func (g *grouping) add(key string, t event.Time) {
 }
 
 func minutes() levada.Windowing { return levada.Windowing{Windows: window.Fixed(time.Minute)} }
+
+func firings(t trigger.Trigger) levada.Windowing {
+	return levada.Windowing{Windows: window.Fixed(time.Minute), Trigger: t, Accumulation: levada.Accumulating}
+}
+
+// TestAlarmsAreBounded: firings by number that come before a delay is over leave nothing behind.
+func TestAlarmsAreBounded(t *testing.T) {
+	skipChecked(t)
+	w := firings(trigger.Repeat{Trigger: trigger.AfterAny{trigger.AfterCount(2), trigger.AfterDelay(time.Hour)}})
+	for _, fn := range []window.Fn{w.Windows, window.Sessions(time.Minute)} {
+		w.Windows = fn
+		g := newGrouping(t, w, false)
+		before := heap()
+		for i := range 200_000 {
+			g.e.Now = event.Time(i)
+			g.add("a", 30_000)
+		}
+		if g.panes != 100_000 || heap()-before > 100_000 {
+			t.Errorf("%v: %d panes, %d bytes", fn, g.panes, heap()-before)
+		}
+		runtime.KeepAlive(g)
+	}
+}
 
 func skipChecked(t *testing.T) {
 	if invariants.Enabled {
@@ -126,6 +150,8 @@ func TestTableBytes(t *testing.T) {
 	}{
 		{"fast", false, minutes(), 100},
 		{"sliding, by slices", false, levada.Windowing{Windows: window.Sliding(time.Hour, time.Minute)}, 100},
+		{"early firings", false, firings(trigger.AfterWatermark{Early: trigger.AfterDelay(time.Minute)}), 330},
+		{"counts", false, firings(trigger.Repeat{Trigger: trigger.AfterCount(10)}), 330},
 		{"general", true, minutes(), 520},
 		{"sessions", false, levada.Windowing{Windows: window.Sessions(time.Minute)}, 520},
 	} {

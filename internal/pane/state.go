@@ -105,7 +105,7 @@ func (s *Strategy) Element(w *State, t, in, now event.Time) Effect {
 }
 
 // Alarm returns the processing time, after now, at which [Strategy.Clock] has something to do for the window; ok is false if there
-// is none.
+// is none. An element changes it only if there is none or if its pane comes out.
 func (s *Strategy) Alarm(w *State, now event.Time) (at event.Time, ok bool) {
 	if s.isDefault || w.closed || len(w.cells) == 0 {
 		return 0, false
