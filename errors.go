@@ -84,6 +84,12 @@ var (
 	ErrTimerOutput = exec.ErrTimerOutput
 	// ErrTimerLoop: timers set each other for ever without time going on.
 	ErrTimerLoop = exec.ErrTimerLoop
+	// ErrEmptySingleton: the view of a single element was looked at where it has none, and no default. See Singleton.Get.
+	ErrEmptySingleton = errors.New("the view of a single element has none, and no default")
+	// ErrManySingleton: the view of a single element was looked at where it has more. See Singleton.Get.
+	ErrManySingleton = errors.New("the view of a single element has more than one")
+	// ErrManyValues: a map view was looked at in a window in which its collection has a key twice. See AsMap.
+	ErrManyValues = errors.New("a key of a map view has more than one value")
 	// ErrUnclaimed: a splittable DoFn returned although a part of its restriction was not claimed.
 	ErrUnclaimed = exec.ErrUnclaimed
 	// ErrUseAfter: a claim was used after the call that it was handed to.

@@ -1,7 +1,6 @@
 package levada
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -154,12 +153,6 @@ func byTime(fn window.Fn) bool {
 // gateSuffix is added to a step's name for the one in front of it in which elements wait for its side inputs.
 const gateSuffix = " (side inputs)"
 
-// ErrEmptySingleton and ErrManySingleton are failures of [Singleton.Get]; test with errors.Is.
-var (
-	ErrEmptySingleton = errors.New("the view of a single element has none, and no default")
-	ErrManySingleton  = errors.New("the view of a single element has more than one")
-)
-
 // SingletonView is a view of one element in each window. See [AsSingleton].
 type SingletonView[T any] struct {
 	v   *sideView
@@ -229,9 +222,6 @@ func (i *Iter[T]) Len(c *Ctx) int {
 
 // MapView is a view of keys with one value each, in each window. See [AsMap].
 type MapView[K comparable, V any] struct{ v *sideView }
-
-// ErrManyValues is the failure of a [MapView] whose collection has a key twice in a window.
-var ErrManyValues = errors.New("a key of a map view has more than one value")
 
 // AsMap makes a view of keys and values. A key that comes twice in a window fails the step that looks at it, with ErrManyValues; see
 // [AsMultimap].

@@ -42,9 +42,6 @@ func newCoordinator(j *Job, op *exec.RootOp, splits []exec.Split) *coordinator {
 	return c
 }
 
-// counts reports whether its work is counted as in flight: that of a source is part of its tasks' first message.
-func (c *coordinator) counts() bool { return c.restrict != nil }
-
 // Next implements [exec.Coordinator].
 func (c *coordinator) Next(index int) (int, exec.Split, bool) {
 	c.mu.Lock()
@@ -160,9 +157,11 @@ func (c *coordinator) catchUp() {
 		}
 		c.ledger.Requeue(id)
 		c.job.inflight.Add(1)
+	}
+	if len(waiting) < len(c.ahead) {
+		c.ahead = waiting
 		c.wake()
 	}
-	c.ahead = waiting
 }
 
 // Report implements [exec.Coordinator].
@@ -179,7 +178,7 @@ func (c *coordinator) Done(id int) {
 	c.ledger.Done(id)
 	c.tell()
 	c.mu.Unlock()
-	if c.counts() {
+	if c.restrict != nil { // the work of a source is part of its tasks' first message
 		c.job.settle(1)
 	}
 }

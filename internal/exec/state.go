@@ -48,7 +48,7 @@ func newState(st *Inst, latenessMs int64) *State {
 	return &State{st: st, row: noRow, in: event.Min, expiry: expiry}
 }
 
-// At returns the row of the call at hand; ok is false outside of a call, or in one of another step.
+// At reports whether there is a call of st at hand.
 func (s *State) At(st *Inst) bool { return s.called && s.st == st }
 
 // Key returns the key of the call at hand.

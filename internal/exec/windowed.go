@@ -163,8 +163,8 @@ func (t *windowed[K, V, A, R, X]) addEach(e *Elem, hash uint64, k K, v V) {
 		if e.Err != nil {
 			break
 		}
+		e.Win = wins[i : i+1 : i+1]
 		if t.g.Panes.Expired(w, t.in) {
-			e.Win = wins[i : i+1 : i+1]
 			t.drop(e, k, v)
 			continue
 		}
