@@ -1,7 +1,6 @@
 package levada_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -33,21 +32,6 @@ func TestBeamDiffersExpiry(t *testing.T) {
 		t.Skip("there is no last call for a key and window without state and timers")
 	}
 	same(t, all, "with", "without")
-}
-
-// TestBeamDiffersNil: Beam finds a function that is null while building.
-func TestBeamDiffersNil(t *testing.T) {
-	p := levada.New()
-	levada.WithTimestamps(levada.Create(p, "in", 1), "step", (func(int) event.Time)(nil))
-	if p.Err() != nil {
-		return
-	}
-	_, err := p.Run(t.Context(), levada.Embedded{})
-	var at *levada.StepError
-	if !errors.As(err, &at) || at.Step != "step" {
-		t.Fatalf("%v", err)
-	}
-	t.Skip("a nil function is found when it is called, in a failure that names the step")
 }
 
 // TestBeamDiffersBundles: Beam makes no bundle in which there is nothing. Here tasks of a source have one, if it gives them no element.

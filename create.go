@@ -38,6 +38,7 @@ func RootOf[T any](p *Pipeline, name string, op *exec.RootOp, unbounded bool) PC
 // SinkOf adds a step like [ForEach], with a function that makes its results visible at the run's end. It is for the packages
 // of this project: commit is internal.
 func SinkOf[I any](in PCollection[I], name string, commit exec.Committer, fn func(*Setup) Process[I]) {
+	in.owner(name).needs(name, fn != nil)
 	s := parDo(in, name, nil, nil, func(s *Setup, _ outs) Process[I] { return fn(s) })
 	s.Op.(*exec.ChainOp).Commit = commit
 }

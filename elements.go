@@ -28,6 +28,7 @@ func blind[O any](out PCollection[O]) PCollection[O] {
 // Map calls fn for every element and emits what it returns, at the same time and in the same windows. fn is shared by all
 // tasks. For results of more than four words ParDo with out.Emit(c, T{...}) is several times cheaper.
 func Map[I, O any](in PCollection[I], name string, fn func(I) O) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	return blind(chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		return func(e *exec.Elem, v I) {
 			e.Enter(st)
@@ -53,6 +54,7 @@ func FailedTo[I any](to *FailedOf[I]) TryOption[I] { return TryOption[I]{to} }
 
 // TryMap is Map with a function that may return an error. Without [FailedTo] an error fails the run.
 func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opts ...TryOption[I]) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	keep := len(opts) > 0
 	op := &exec.ChainOp{Bind: func(_ *exec.Binder, st *exec.Inst, outs []any) any {
 		out, failed := outs[0].(exec.Sink[O]), outs[1].(exec.Sink[Failed[I]])
@@ -81,6 +83,7 @@ func TryMap[I, O any](in PCollection[I], name string, fn func(I) (O, error), opt
 
 // Filter passes on the elements for which keep returns true. keep is shared by all tasks.
 func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollection[T] {
+	in.owner(name).needs(name, keep != nil)
 	return blind(chain(in, name, func(_ *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		return func(e *exec.Elem, v T) {
 			if e.Enter(st); keep(v) {
@@ -93,6 +96,7 @@ func Filter[T any](in PCollection[T], name string, keep func(T) bool) PCollectio
 // FlatMap emits all that the sequence yields which fn returns for an element, at the same time and in the same windows. fn is
 // shared by all tasks; the sequence is used once.
 func FlatMap[I, O any](in PCollection[I], name string, fn func(I) iter.Seq[O]) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	return blind(chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		e := b.Elem
 		yield := func(o O) bool { // one for all elements: a range over fn(v) would allocate one each
@@ -124,6 +128,7 @@ func goesOn(e *exec.Elem) bool {
 
 // KeyBy gives every element a key.
 func KeyBy[K comparable, V any](in PCollection[V], name string, key func(V) K) PCollection[KV[K, V]] {
+	in.owner(name).needs(name, key != nil)
 	return keyed[V, K, V](in, name, func(st *exec.Inst, out exec.Sink2[K, V]) exec.Sink[V] {
 		return func(e *exec.Elem, v V) {
 			e.Enter(st)
@@ -134,6 +139,7 @@ func KeyBy[K comparable, V any](in PCollection[V], name string, key func(V) K) P
 
 // KeyValue makes a key and a value of every element.
 func KeyValue[T any, K comparable, V any](in PCollection[T], name string, fn func(T) (K, V)) PCollection[KV[K, V]] {
+	in.owner(name).needs(name, fn != nil)
 	return keyed[T, K, V](in, name, func(st *exec.Inst, out exec.Sink2[K, V]) exec.Sink[T] {
 		return func(e *exec.Elem, v T) {
 			e.Enter(st)

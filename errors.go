@@ -27,6 +27,9 @@ var (
 	ErrBadSkew = errors.New("bad allowed skew")
 	// ErrBadTrigger: the trigger's parts or numbers make no sense.
 	ErrBadTrigger = trigger.ErrBadTrigger
+	// ErrNilFunction: a step was given nil, or its setup returned nil, where there must be a function, combining function or source.
+	// The call panics with the *BuildError; what a setup returns is reported with the other problems.
+	ErrNilFunction = errors.New("a function is nil")
 	// ErrUnsafeTrigger: the trigger of a grouping can finish, and would then drop what comes later. See trigger.MayLoseData.
 	ErrUnsafeTrigger = errors.New("the trigger may lose data")
 	// ErrAccumulationUnset: a window can fire more than once and it was not said whether its panes accumulate.

@@ -68,6 +68,7 @@ func CoGroup2[K comparable, A, B any](name string, a PCollection[KV[K, A]], b PC
 // For elements that are near each other in time use [IntervalJoin], which has no edges of windows.
 func Join[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b PCollection[KV[K, B]], fn func(key K, a A, b B) O,
 	opts ...JoinOption[K, A, B]) PCollection[O] {
+	a.owner(name).needs(name, fn != nil)
 	return joinPanes(name, a, b, opts, func(k K, g Grouped2[A, B], emit func(O) bool) {
 		for x := range g.A.All() {
 			for y := range g.B.All() {
@@ -84,6 +85,7 @@ func Join[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b PCo
 // right one swap the two.)
 func LeftJoin[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b PCollection[KV[K, B]], fn func(key K, a A, b Opt[B]) O,
 	opts ...JoinOption[K, A, B]) PCollection[O] {
+	a.owner(name).needs(name, fn != nil)
 	return joinPanes(name, a, b, opts, func(k K, g Grouped2[A, B], emit func(O) bool) {
 		for x := range g.A.All() {
 			for y := range orNone(g.B) {
@@ -99,6 +101,7 @@ func LeftJoin[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b
 // (A full outer join.)
 func OuterJoin[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b PCollection[KV[K, B]],
 	fn func(key K, a Opt[A], b Opt[B]) O, opts ...JoinOption[K, A, B]) PCollection[O] {
+	a.owner(name).needs(name, fn != nil)
 	return joinPanes(name, a, b, opts, func(k K, g Grouped2[A, B], emit func(O) bool) {
 		for x := range orNone(g.A) {
 			for y := range orNone(g.B) {

@@ -64,6 +64,7 @@ func (i Interval) millis() (before, after int64, err error) {
 // Interval{-lower, upper}.)
 func IntervalJoin[K comparable, A, B, O any](name string, a PCollection[KV[K, A]], b PCollection[KV[K, B]], within Interval,
 	fn func(key K, a A, b B) O, opts ...JoinOption[K, A, B]) PCollection[O] {
+	a.owner(name).needs(name, fn != nil)
 	return joinScope(name, a, b, opts, func(both sides[K, A, B], opts ...GroupOption[K, either[A, B]]) PCollection[O] {
 		before, after, err := within.millis()
 		if err != nil {

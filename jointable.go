@@ -24,6 +24,7 @@ import "github.com/levadaflow/levada/event"
 // table.)
 func TableJoin[K comparable, A, T, O any](name string, in PCollection[KV[K, A]], table PCollection[KV[K, T]],
 	fn func(key K, v A, row Opt[T]) O, opts ...JoinOption[K, A, T]) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	return joinScope(name, in, table, opts, func(both sides[K, A, T], opts ...GroupOption[K, either[A, T]]) PCollection[O] {
 		j := tableJoin[K, A, T, T, O]{both.windowing.latenessMs, Some[T], fn}
 		return ParDoKeyed(both, "lookup", j.setup, opts...)
@@ -34,6 +35,7 @@ func TableJoin[K comparable, A, T, O any](name string, in PCollection[KV[K, A]],
 // nothing is kept then.
 func ChangelogJoin[K comparable, A, T, O any](name string, in PCollection[KV[K, A]], table PCollection[KV[K, Opt[T]]],
 	fn func(key K, v A, row Opt[T]) O, opts ...JoinOption[K, A, Opt[T]]) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	return joinScope(name, in, table, opts, func(both sides[K, A, Opt[T]], opts ...GroupOption[K, either[A, Opt[T]]]) PCollection[O] {
 		j := tableJoin[K, A, Opt[T], T, O]{both.windowing.latenessMs, func(change Opt[T]) Opt[T] { return change }, fn}
 		return ParDoKeyed(both, "lookup", j.setup, opts...)

@@ -34,6 +34,7 @@ type DoFnKeyed[K comparable, V, O any] = func(*Keyed[K], *Out[O]) Process[KV[K, 
 // ErrStatefulMerging. Outputs of timers and of the last call have the timer's window and no pane. (Beam's stateful DoFn.)
 func ParDoKeyed[K comparable, V, O any](in PCollection[KV[K, V]], name string, fn DoFnKeyed[K, V, O],
 	opts ...GroupOption[K, V]) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	s := parDoKeyed(in, name, opts, []graph.Output{exec.OutputOf[O]{}}, func(s *Keyed[K], x outs) Process[KV[K, V]] {
 		o := outOf[O](x, 0)
 		process := fn(s, o)
@@ -46,6 +47,7 @@ func ParDoKeyed[K comparable, V, O any](in PCollection[KV[K, V]], name string, f
 // ParDoKeyed2 is ParDoKeyed with two outputs.
 func ParDoKeyed2[K comparable, V, O1, O2 any](in PCollection[KV[K, V]], name string,
 	fn func(*Keyed[K], *Out[O1], *Out[O2]) Process[KV[K, V]], opts ...GroupOption[K, V]) (PCollection[O1], PCollection[O2]) {
+	in.owner(name).needs(name, fn != nil)
 	types := []graph.Output{exec.OutputOf[O1]{}, exec.OutputOf[O2]{}}
 	s := parDoKeyed(in, name, opts, types, func(s *Keyed[K], x outs) Process[KV[K, V]] {
 		o1, o2 := outOf[O1](x, 0), outOf[O2](x, 1)
@@ -60,7 +62,7 @@ func ParDoKeyed2[K comparable, V, O1, O2 any](in PCollection[KV[K, V]], name str
 // expires, before they are cleared. Until then it holds the watermark at the window's last instant, which is c.Time(). Timers cannot
 // be set in it. (Beam's OnWindowExpiration.)
 func (s *Keyed[K]) OnWindowExpiration(f func(c *Ctx, key K) error) {
-	s.declare("OnWindowExpiration")
+	s.declareFunc("OnWindowExpiration", f == nil)
 	s.expire = f
 }
 
@@ -115,7 +117,9 @@ func parDoKeyed[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 	var views []*sideView
 	declared := p.declare(name, func(s *Setup) {
 		k := &Keyed[K]{Setup: s}
-		setup(k, outs{s: s})
+		if setup(k, outs{s: s}) == nil {
+			panic(errNilProcess)
+		}
 		views = s.views
 		if err := k.check(); err != nil {
 			panic(err)

@@ -183,7 +183,7 @@ func (s *Setup) Distribution(name string) *Distribution {
 // OnStart declares a function that runs once in each instance before its first bundle, with the run's context. An error
 // fails the run.
 func (s *Setup) OnStart(f func(ctx context.Context) error) {
-	s.declare("OnStart")
+	s.declareFunc("OnStart", f == nil)
 	if s.b != nil {
 		h := s.b.Hooks()
 		h.OnStart = append(h.OnStart, exec.Hook{Inst: s.st, Run: func(e *exec.Elem) error { return f(e.Run.Ctx) }})
@@ -193,7 +193,7 @@ func (s *Setup) OnStart(f func(ctx context.Context) error) {
 // OnBundleStart declares a function that runs before the first element of each bundle, and of those without elements in which only the watermark
 // moves.
 func (s *Setup) OnBundleStart(f func(c *Ctx) error) {
-	s.declare("OnBundleStart")
+	s.declareFunc("OnBundleStart", f == nil)
 	if s.b != nil {
 		h := s.b.Hooks()
 		h.OnBundleStart = append(h.OnBundleStart, s.hook(f))
@@ -203,7 +203,7 @@ func (s *Setup) OnBundleStart(f func(c *Ctx) error) {
 // OnBundleFinish declares a function that runs after the last element of each bundle, before its results go on. It may emit
 // with EmitIn.
 func (s *Setup) OnBundleFinish(f func(c *Ctx) error) {
-	s.declare("OnBundleFinish")
+	s.declareFunc("OnBundleFinish", f == nil)
 	if s.b != nil {
 		h := s.b.Hooks()
 		h.OnBundleFinish = append(h.OnBundleFinish, s.hook(f))
@@ -224,7 +224,7 @@ func (s *Setup) hook(f func(c *Ctx) error) exec.Hook {
 
 // OnClose declares a function that runs once in each instance when the run ends, well or not, if it came to a start.
 func (s *Setup) OnClose(f func() error) {
-	s.declare("OnClose")
+	s.declareFunc("OnClose", f == nil)
 	if s.b != nil {
 		h := s.b.Hooks()
 		h.OnClose = append(h.OnClose, exec.Hook{Inst: s.st, Run: func(*exec.Elem) error { return f() }})
@@ -238,6 +238,7 @@ type Process[I any] func(c *Ctx, v I) error
 // ParDo calls a DoFn for every element and each of its windows. fn is the DoFn's setup: see [Setup]. What it returns handles
 // one element.
 func ParDo[I, O any](in PCollection[I], name string, fn func(*Setup, *Out[O]) Process[I], opts ...TimeOption) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	s := parDo(in, name, opts, []graph.Output{exec.OutputOf[O]{}}, func(s *Setup, x outs) Process[I] {
 		return fn(s, outOf[O](x, 0))
 	})
@@ -247,6 +248,7 @@ func ParDo[I, O any](in PCollection[I], name string, fn func(*Setup, *Out[O]) Pr
 // ParDo2 is ParDo with two outputs.
 func ParDo2[I, O1, O2 any](in PCollection[I], name string, fn func(*Setup, *Out[O1], *Out[O2]) Process[I],
 	opts ...TimeOption) (PCollection[O1], PCollection[O2]) {
+	in.owner(name).needs(name, fn != nil)
 	types := []graph.Output{exec.OutputOf[O1]{}, exec.OutputOf[O2]{}}
 	s := parDo(in, name, opts, types, func(s *Setup, x outs) Process[I] {
 		return fn(s, outOf[O1](x, 0), outOf[O2](x, 1))
@@ -257,11 +259,13 @@ func ParDo2[I, O1, O2 any](in PCollection[I], name string, fn func(*Setup, *Out[
 // Do calls fn for every element and each of its windows. fn is shared by all tasks; [ForEach] has an instance for each. An error
 // fails the run.
 func Do[I any](in PCollection[I], name string, fn func(c *Ctx, v I) error) {
+	in.owner(name).needs(name, fn != nil)
 	ForEach(in, name, func(*Setup) Process[I] { return fn })
 }
 
 // ForEach is ParDo without an output.
 func ForEach[I any](in PCollection[I], name string, fn func(*Setup) Process[I]) {
+	in.owner(name).needs(name, fn != nil)
 	parDo(in, name, nil, nil, func(s *Setup, _ outs) Process[I] { return fn(s) })
 }
 
@@ -288,7 +292,9 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 	skew := p.skewOf(name, opts)
 	var views []*sideView
 	declared := p.declare(name, func(s *Setup) {
-		setup(s, outs{s: s, skew: skew})
+		if setup(s, outs{s: s, skew: skew}) == nil {
+			panic(errNilProcess)
+		}
 		views = s.views
 	})
 	in = gate(in, name, views)
@@ -304,6 +310,17 @@ func parDo[I any](in PCollection[I], name string, opts []TimeOption, types []gra
 	}}
 	return p.add(&graph.Step{Kind: graph.Chain, Op: op, Inputs: []graph.Port{in.port}, Outputs: types}, name)
 }
+
+// declareFunc declares a function, which must not be nil.
+func (s *Setup) declareFunc(what string, isNil bool) {
+	if isNil {
+		panic(fmt.Errorf("%w: that of %s", ErrNilFunction, what))
+	}
+	s.declare(what)
+}
+
+// errNilProcess is the panic of a declaration whose setup returns nil.
+var errNilProcess = fmt.Errorf("%w: the setup returned nil for it", ErrNilFunction)
 
 // declare runs a setup while the pipeline is built and returns what it declared.
 func (p *Pipeline) declare(name string, setup func(*Setup)) []string {

@@ -28,6 +28,7 @@ func New() *Pipeline { return &Pipeline{graph: graph.New()} }
 // Scope calls fn, and puts the scope's name before those of the steps that fn adds: "parsing/parse". Scopes nest. It returns
 // what fn returns. Two scopes of one name are one.
 func Scope[R any](p *Pipeline, name string, fn func() R) R {
+	p.needs(name, fn != nil)
 	if err := checkName(name); err != nil {
 		p.problem(p.path(name), err)
 	}
@@ -114,6 +115,13 @@ func (in PCollection[T]) owner(name string) *Pipeline {
 		panic(&BuildError{Step: name, Site: site(), Err: errZeroCollection})
 	}
 	return in.p
+}
+
+// needs panics, as owner does, if what a step is to call is not there: building cannot go on without it.
+func (p *Pipeline) needs(name string, isThere bool) {
+	if !isThere {
+		panic(&BuildError{Step: p.path(name), Site: site(), Err: ErrNilFunction})
+	}
 }
 
 // derived returns a collection with the windowing of in.

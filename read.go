@@ -91,12 +91,14 @@ func (t *partTracker[M]) Check() error {
 // ReadUnbounded reads a source that may have no end. Each element has the time that its reader gives it; the watermark is the least of the
 // parts'. (Beam's Read from an UnboundedSource.)
 func ReadUnbounded[T any, M comparable](p *Pipeline, name string, src source.Unbounded[T, M], o ReadOptions) PCollection[T] {
+	p.needs(name, src != nil)
 	return read(p, name, src, o, true)
 }
 
 // ReadBounded reads a source with an end. Each element has the time that its reader gives it; the watermark is event.Min until all has been
 // read. (Beam's Read from a BoundedSource.)
 func ReadBounded[T any](p *Pipeline, name string, src source.Bounded[T], o ReadOptions) PCollection[T] {
+	p.needs(name, src != nil)
 	return read(p, name, source.AsUnbounded(src), o, false)
 }
 

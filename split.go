@@ -83,6 +83,7 @@ func MaxDrift(d time.Duration) SplitOption { return maxDrift(d) }
 // restriction holds the watermark at its element's time until it is done. (Beam's splittable DoFn.)
 func ParDoSplit[I, R, P, O any](in PCollection[I], name string, r source.Restrictions[I, R, P],
 	fn func(*Splitting, *Out[O]) ProcessSplit[I, R, P], opts ...SplitOption) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	s := parDoSplit(in, name, r, opts, []graph.Output{exec.OutputOf[O]{}}, func(s *Splitting, x outs) ProcessSplit[I, R, P] {
 		return fn(s, splitOut[O](s, x, 0))
 	})
@@ -92,6 +93,7 @@ func ParDoSplit[I, R, P, O any](in PCollection[I], name string, r source.Restric
 // ParDoSplit2 is ParDoSplit with two outputs.
 func ParDoSplit2[I, R, P, O1, O2 any](in PCollection[I], name string, r source.Restrictions[I, R, P],
 	fn func(*Splitting, *Out[O1], *Out[O2]) ProcessSplit[I, R, P], opts ...SplitOption) (PCollection[O1], PCollection[O2]) {
+	in.owner(name).needs(name, fn != nil)
 	types := []graph.Output{exec.OutputOf[O1]{}, exec.OutputOf[O2]{}}
 	s := parDoSplit(in, name, r, opts, types, func(s *Splitting, x outs) ProcessSplit[I, R, P] {
 		return fn(s, splitOut[O1](s, x, 0), splitOut[O2](s, x, 1))
@@ -143,7 +145,9 @@ func parDoSplit[I, R, P any](in PCollection[I], name string, r source.Restrictio
 	op := exec.Splittable[I, R, P]{Source: r, Values: values, MaxDrift: o.maxDrift}
 	var views []*sideView
 	declared := p.declare(name, func(s *Setup) {
-		setup(&Splitting{Setup: s}, outs{s: s, skew: o.skew})
+		if setup(&Splitting{Setup: s}, outs{s: s, skew: o.skew}) == nil {
+			panic(errNilProcess)
+		}
 		views = s.views
 	})
 	in = gate(in, name, views)

@@ -144,6 +144,9 @@ type CombiningCell[I, A, O any] struct {
 
 // CombiningState declares a cell that combines what is added with fn. (Beam's CombiningState.)
 func CombiningState[K comparable, I, A, O any](s *Keyed[K], name string, fn combine.Fn[I, A, O]) *CombiningCell[I, A, O] {
+	if fn == nil {
+		panic(fmt.Errorf("%w: that of CombiningState %q", ErrNilFunction, name))
+	}
 	accs, values := planOf[A](name), planOf[I](name)
 	if !accs.Fixed() && !values.Fixed() {
 		fn = cloning[I, A, O]{fn, values}

@@ -62,12 +62,14 @@ func retime[T any](e *exec.Elem, st *exec.Inst, out exec.Sink[T], v T, t event.T
 // back only with AllowedSkew or AnySkew; the zero time.Time and times outside of [event.Min, event.Max] fail the run at the
 // call, with ErrZeroTime, ErrOutOfRange or ErrSkew. fn is shared by all tasks. (Beam's WithTimestamps.)
 func WithTimestamps[T any, S event.Stamp](in PCollection[T], name string, fn func(T) S, opts ...TimeOption) PCollection[T] {
+	in.owner(name).needs(name, fn != nil)
 	return WithTimestampsFrom(in, name, func(v T, _ event.Time) S { return fn(v) }, opts...)
 }
 
 // WithTimestampsFrom is WithTimestamps with a function that also gets the element's present time.
 func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn func(v T, present event.Time) S,
 	opts ...TimeOption) PCollection[T] {
+	in.owner(name).needs(name, fn != nil)
 	skew := in.owner(name).skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		late := b.Late(st, exec.EmittedLate)
@@ -88,6 +90,7 @@ func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn
 // event.Min and event.Max it stays what it is, so that the end of the input is the end. fn also gets the element's present
 // time; it is shared by all tasks. (Beam has no such step: there, elements that are moved back behind the watermark are late.)
 func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by time.Duration, fn func(v T, present event.Time) S) PCollection[T] {
+	in.owner(name).needs(name, fn != nil)
 	p := in.owner(name)
 	if by%time.Millisecond != 0 {
 		p.problem(p.path(name), fmt.Errorf("%w: %v: a shift must be whole milliseconds", ErrBadSkew, by))
@@ -116,6 +119,7 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 
 // MapTimed is Map with a function that also returns the result's time, under the rule of [WithTimestamps].
 func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn func(I) (S, O), opts ...TimeOption) PCollection[O] {
+	in.owner(name).needs(name, fn != nil)
 	skew := in.owner(name).skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		late := b.Late(st, exec.EmittedLate)
