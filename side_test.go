@@ -278,3 +278,28 @@ func TestSideMemory(t *testing.T) {
 		t.Errorf("%d bytes are left of %d", left, n*size)
 	}
 }
+
+// TestSideKeepsOrder shows that elements which wait for a side input are not overtaken by those of their window that come when it is
+// ready.
+func TestSideKeepsOrder(t *testing.T) {
+	const n = 50
+	for range 300 {
+		p := levada.New()
+		view := levada.AsSingleton(levada.Create(p, "side", 1), "view")
+		var values [n]int
+		for i := range values {
+			values[i] = i
+		}
+		var got []int
+		levada.ForEach(levada.Create(p, "in", values[:]...), "step", func(s *levada.Setup) levada.Process[int] {
+			side := levada.Side(s, view)
+			return func(c *levada.Ctx, v int) error {
+				got = append(got, v*side.Get(c))
+				return nil
+			}
+		})
+		if _, err := p.Run(t.Context(), levada.Embedded{Parallelism: 1}); err != nil || !slices.Equal(got, values[:]) {
+			t.Fatalf("%v, %v", got, err)
+		}
+	}
+}

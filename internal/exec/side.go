@@ -62,7 +62,7 @@ func GateOp[T any](values *plan.Plan[T], sides []SideInput, forgets bool, latene
 		Reader: func(b *Binder, st *Inst, outs []any) Reader {
 			g := &gate[T]{
 				st: st, out: outs[0].(Sink[T]), values: values, sum: SumOf(values.Hash), sides: make([]gateSide, len(sides)),
-				in: event.Min, forgets: forgets, latenessMs: latenessMs, late: b.Late(st, DroppedLate),
+				waiting: map[event.Window]int{}, in: event.Min, forgets: forgets, latenessMs: latenessMs, late: b.Late(st, DroppedLate),
 			}
 			for i, s := range sides {
 				g.sides[i] = gateSide{SideInput: s, view: b.View(s.Step), in: event.Min}
@@ -94,8 +94,9 @@ type gate[T any] struct {
 	latenessMs int64
 	late       *Late
 	at         cursor[T]
-	pending    []*gated[T] // that wait, in the order in which they came
-	holds      store.Queue // by the element's time
+	pending    []*gated[T]          // that wait, in the order in which they came
+	waiting    map[event.Window]int // how many of them there are in a window
+	holds      store.Queue          // by the element's time
 	numbers    store.Numbers
 	one        [1]event.Window
 	_          Apart
@@ -153,12 +154,13 @@ func (g *gate[T]) element(e *Elem, v T) {
 		case g.forgets && w.Expiry(g.latenessMs) < g.in:
 			g.late.Note(e, e.Time, g.in)
 			continue
-		case g.ready(w):
+		case g.waiting[w] == 0 && g.ready(w): // others of the window go first, who are told in a moment
 			g.out(e, v)
 			continue
 		}
 		x := &gated[T]{g.values.Clone(v), e.Time, w, e.Pane, g.numbers.Take()}
 		g.pending = append(g.pending, x)
+		g.waiting[w]++
 		g.holds.Set(x.n, x.at, 0)
 	}
 	e.Win = wins
@@ -185,6 +187,9 @@ func (g *gate[T]) release(e *Elem) {
 		g.out(e, x.v)
 		g.holds.Remove(x.n)
 		g.numbers.Give(x.n)
+		if g.waiting[x.win]--; g.waiting[x.win] == 0 {
+			delete(g.waiting, x.win)
+		}
 		return true
 	})
 	e.Time, e.Win, e.Pane = at, wins, info
