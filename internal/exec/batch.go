@@ -141,14 +141,23 @@ func isZero[T any](sum func(T) uint64, v T) bool {
 	return sum == nil || sum(v) == sum(zero)
 }
 
-// Flush implements [Flusher].
-func (w *writer[T]) Flush(*Elem) {
-	for to, b := range w.open {
-		if b != nil {
-			w.open[to] = nil
-			w.out.Send(to, b)
+// sendOpen sends the batches that are open, by receiver.
+func sendOpen[B interface {
+	comparable
+	Payload
+}](out Output, open []B) {
+	var none B
+	for to, b := range open {
+		if b != none {
+			open[to] = none
+			out.Send(to, b)
 		}
 	}
+}
+
+// Flush implements [Flusher].
+func (w *writer[T]) Flush(*Elem) {
+	sendOpen(w.out, w.open)
 }
 
 // check panics if element i of b is no longer what was put in.

@@ -176,10 +176,5 @@ func (w *keyedWriter[K, V, A, R]) Flush(e *Elem) {
 	if w.pre != nil {
 		w.pre.flush(e)
 	}
-	for to, b := range w.open {
-		if b != nil {
-			w.open[to] = nil
-			w.out.Send(to, b)
-		}
-	}
+	sendOpen(w.out, w.open)
 }

@@ -154,12 +154,7 @@ func (p *precombiner[K, V, A, R]) flush(e *Elem) {
 			return true
 		})
 		x.t.Reset()
-		for to, b := range p.open {
-			if b != nil {
-				p.open[to] = nil
-				p.w.out.Send(to, b)
-			}
-		}
+		sendOpen(p.w.out, p.open)
 	}
 	clear(p.wins)
 	p.wins, p.last, p.entries = p.wins[:0], 0, 0

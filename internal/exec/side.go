@@ -251,10 +251,5 @@ func (w *announcer) push(e *Elem, v Announced) {
 
 // Flush implements [Flusher].
 func (w *announcer) Flush(*Elem) {
-	for to, b := range w.open {
-		if b != nil {
-			w.open[to] = nil
-			w.out.Send(to, b)
-		}
-	}
+	sendOpen(w.out, w.open)
 }
