@@ -73,14 +73,14 @@ func (t *aligned[K, V, A, R]) addTo(e *Elem, w *opened[K, paned[A]], hash uint64
 		return
 	}
 	t.g.Fn.Add(&s.acc, v)
-	at, held := s.Hold()
+	before, held := s.Hold()
 	f := t.g.Panes.Element(&s.State, e.Time, t.in, e.Now)
 	if f.Emit {
 		at, wins, info := e.Time, e.Win, e.Pane
 		t.emit(e, w, x, f)
 		e.Time, e.Win, e.Pane = at, wins, info
 	}
-	t.settle(w, s, f, at, held)
+	t.settle(w, s, f, before, held)
 	if f.Emit || !s.alarm.isDue { // else it stays as it is
 		t.setAlarm(e, w, x)
 	}
@@ -140,13 +140,13 @@ func (t *aligned[K, V, A, R]) moveHold(w *opened[K, paned[A]], before event.Time
 // apply gives out the pane of a key whose time has come, as the state says with what.
 func (t *aligned[K, V, A, R]) apply(e *Elem, w *opened[K, paned[A]], x *store.Entry[K, paned[A]],
 	with func(*pane.Strategy, *pane.State, event.Time, event.Time) pane.Effect) {
-	at, held := x.Val.Hold()
+	t.at.firing = &x.Key
+	before, held := x.Val.Hold()
 	f := with(&t.g.Panes, &x.Val.State, t.in, e.Now)
 	if f.Emit {
-		t.at.firing = &x.Key
 		t.emit(e, w, x, f)
 	}
-	t.settle(w, &x.Val, f, at, held)
+	t.settle(w, &x.Val, f, before, held)
 	t.setAlarm(e, w, x)
 }
 

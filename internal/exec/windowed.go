@@ -45,6 +45,9 @@ type opened[K comparable, X any] struct {
 	t     *store.Table[K, X]
 }
 
+// has reports whether there is a window and a time is in it.
+func (w *opened[K, X]) has(at event.Time) bool { return w != nil && w.w.Start <= at && at < w.w.End }
+
 func (t *windowed[K, V, A, R, X]) init(g *Group[K, V, A, R], b *Binder, st *Inst, outs []any) {
 	t.g, t.st, t.in = g, st, event.Min
 	t.out, t.late = outs[0].(Sink2[K, R]), outs[1].(Sink2[K, V])
@@ -76,12 +79,17 @@ func (t *windowed[K, V, A, R, X]) Batch(e *Elem, p Payload, from, to int) {
 	for i := from; i < to && e.Err == nil && !e.stopped(); i++ {
 		t.at.i = i
 		b.check(t.st, t.g.Sum, i)
-		if t.grid != nil {
-			e.Time = b.Times[i]
-		} else {
+		switch {
+		case t.grid == nil:
 			b.load(e, i)
+			t.addEach(e, b.hash[i], b.keys[i], b.Vals[i])
+		case t.last.has(b.Times[i]):
+			e.Time = b.Times[i]
+			t.take(e, t.last, b.hash[i], b.keys[i], b.Vals[i])
+		default:
+			e.Time = b.Times[i]
+			t.add(e, b.hash[i], b.keys[i], b.Vals[i])
 		}
-		t.add(e, b.hash[i], b.keys[i], b.Vals[i])
 	}
 	t.at = atHand[K, V]{}
 }
@@ -117,7 +125,7 @@ func (t *windowed[K, V, A, R, X]) add(e *Elem, hash uint64, k K, v V) {
 		return
 	}
 	w := t.last
-	if w == nil || e.Time < w.w.Start || e.Time >= w.w.End {
+	if !w.has(e.Time) {
 		if w = t.find(e, k, v); w == nil {
 			return
 		}
