@@ -142,7 +142,7 @@ func group[K comparable, V, A, R any](in PCollection[KV[K, V]], name string, g e
 	if g.Panes, err = in.windowing.panes(); err != nil {
 		in.p.problem(path, err)
 	}
-	g.Lazy = exec.GridOf(in.windowing.windows)
+	g.Lazy, g.Disjoint = exec.GridOf(in.windowing.windows), exec.Disjoint(in.windowing.windows)
 	g.Merger, _ = in.windowing.windows.(window.Merger)
 	if elements, err := plan.For[KV[K, V]](); err == nil {
 		g.Sum = elements.Hash

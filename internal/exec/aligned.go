@@ -191,15 +191,6 @@ func (t *aligned[K, V, A, R]) Clock(e *Elem) {
 	e.Time, e.Win, e.Pane = at, wins, info
 }
 
-// aligned reports whether the table by windows may serve the grouping. Where windows are known to overlap, one by keys is faster: what an
-// element touches lies together.
-func (g *Group[K, V, A, R]) aligned(b *Binder) bool {
-	if b.General || g.Panes.Merging {
-		return false
-	}
-	if g.Lazy == nil {
-		return true
-	}
-	s := newSlicer(g.Lazy)
-	return !s.overlapping()
-}
+// aligned reports whether the table by windows may serve the grouping. Where windows may overlap, one by keys is faster: what an element
+// touches lies together.
+func (g *Group[K, V, A, R]) aligned(b *Binder) bool { return !b.General && g.Disjoint }

@@ -24,6 +24,7 @@ type Group[K comparable, V, A, R any] struct {
 	Combines bool                        // accumulators are small: it pays to combine before the exchange
 	Panes    pane.Strategy
 	Lazy     Grid          // the windows, if they follow from the time alone; else nil
+	Disjoint bool          // no element is in two windows: see [Disjoint]
 	Merger   window.Merger // of merging windows; nil if those merge that intersect
 }
 

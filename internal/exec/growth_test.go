@@ -8,6 +8,7 @@ import (
 
 	"github.com/levadaflow/levada"
 	"github.com/levadaflow/levada/event"
+	"github.com/levadaflow/levada/trigger"
 	"github.com/levadaflow/levada/window"
 )
 
@@ -61,6 +62,7 @@ func BenchmarkGrowthOverlap(b *testing.B) {
 }
 
 func BenchmarkGrowthPaths(b *testing.B) {
+	count, ten := trigger.Repeat{Trigger: trigger.AfterCount(10)}, window.Sliding(10*time.Minute, time.Minute)
 	for _, c := range []struct {
 		name    string
 		w       levada.Windowing
@@ -68,6 +70,8 @@ func BenchmarkGrowthPaths(b *testing.B) {
 	}{
 		{"fast", minutes(), false}, {"general", minutes(), true},
 		{"sessions", levada.Windowing{Windows: window.Sessions(30 * time.Second)}, false},
+		{"trigger", firings(count), false},
+		{"trigger, ten windows", levada.Windowing{Windows: ten, Trigger: count, Accumulation: levada.Accumulating}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) { growth(b, c.w, 10_000, 2000, c.general) })
 	}

@@ -25,6 +25,18 @@ func GridOf(fn window.Fn) Grid {
 	return nil
 }
 
+// Disjoint reports whether fn is known to give no time more than one window, and not to merge.
+func Disjoint(fn window.Fn) bool {
+	switch fn := fn.(type) {
+	case window.FixedWindows, window.CalendarWindows:
+		return true
+	case window.SlidingWindows:
+		size, period, _ := fn.Grid()
+		return size <= period
+	}
+	return fn == window.Global()
+}
+
 // slicer cuts time into the largest pieces that no window begins or ends in. If windows do not overlap these are the windows.
 type slicer struct {
 	size, period, offset event.Time

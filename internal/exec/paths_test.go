@@ -48,11 +48,13 @@ func drawRandom(t *rapid.T) random {
 		return time.Duration(rapid.IntRange(least, 25).Draw(t, name)) * time.Millisecond
 	}
 	r := random{fn: window.Fixed(ms("size", 1)), lateness: ms("lateness", 0), accumulate: levada.Discarding}
-	switch rapid.SampledFrom([]string{"fixed", "offset", "sliding"}).Draw(t, "windows") {
+	switch rapid.SampledFrom([]string{"fixed", "offset", "sliding", "days"}).Draw(t, "windows") {
 	case "offset":
 		r.fn = window.Fixed(7 * time.Millisecond).Offset(3 * time.Millisecond)
 	case "sliding":
 		r.fn = window.Sliding(ms("size", 1), ms("period", 1))
+	case "days":
+		r.fn = window.Days(time.UTC)
 	}
 	if rapid.Bool().Draw(t, "accumulate") {
 		r.accumulate = levada.Accumulating
@@ -62,6 +64,9 @@ func drawRandom(t *rapid.T) random {
 		r.trigger = nil
 		if rapid.IntRange(0, 3).Draw(t, "default") > 0 {
 			r.trigger = trigger.MayLoseData{Trigger: drawTrigger(t, 2)}
+			if rapid.IntRange(0, 5).Draw(t, "global") == 0 {
+				r.fn = window.Global()
+			}
 		}
 		r.output = rapid.SampledFrom([]levada.OutputTime{levada.EndOfWindow, levada.Earliest, levada.Latest}).Draw(t, "output time")
 		firings := []levada.Firing{levada.Always, levada.NonEmpty}
