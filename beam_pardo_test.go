@@ -26,13 +26,7 @@ func lifecycle(t *testing.T, sides ...levada.SingletonView[int]) dofn[int, strin
 		for _, v := range sides {
 			handles = append(handles, levada.Side(s, v))
 		}
-		state := "new"
-		move := func(to string, from ...string) {
-			if !slices.Contains(from, state) {
-				t.Errorf("%s after %s", to, state)
-			}
-			state = to
-		}
+		move := moves(t)
 		s.OnStart(func(context.Context) error { move("started", "new"); return nil })
 		s.OnBundleStart(func(*levada.Ctx) error { move("in a bundle", "started", "bundle finished"); return nil })
 		s.OnBundleFinish(func(c *levada.Ctx) error {

@@ -91,13 +91,7 @@ func TestBeamSplits(t *testing.T) {
 // living is a splittable DoFn that checks the order of its calls.
 func living(t *testing.T) func(s *levada.Splitting, out *levada.Out[string]) levada.ProcessSplit[string, offsets, int64] {
 	return func(s *levada.Splitting, out *levada.Out[string]) levada.ProcessSplit[string, offsets, int64] {
-		state := "new"
-		move := func(to string, from ...string) {
-			if !slices.Contains(from, state) {
-				t.Errorf("%s after %s", to, state)
-			}
-			state = to
-		}
+		move := moves(t)
 		s.OnStart(func(context.Context) error { move("outside", "new"); return nil })
 		s.OnBundleStart(func(*levada.Ctx) error { move("inside", "outside"); return nil })
 		s.OnBundleFinish(func(*levada.Ctx) error { move("outside", "inside"); return nil })

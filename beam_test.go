@@ -161,3 +161,15 @@ func TestBeamOptions(t *testing.T) {
 		})
 	}
 }
+
+// moves returns a function that is told of the state which an instance comes to, and fails the test if it has not been in one of those
+// that may come before. The first is "new".
+func moves(t *testing.T) func(to string, from ...string) {
+	state := "new"
+	return func(to string, from ...string) {
+		if !slices.Contains(from, state) {
+			t.Errorf("%s after %s", to, state)
+		}
+		state = to
+	}
+}

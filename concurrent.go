@@ -69,8 +69,8 @@ const (
 // calls again. (As Flink's async I/O; Beam has no such step.)
 func MapConcurrent[I, O any](in PCollection[I], name string, c Concurrent, fn func(ctx context.Context, v I) (O, error),
 	opts ...TryOption[I]) PCollection[O] {
-	in.owner(name).needs(name, fn != nil)
 	p := in.owner(name)
+	p.needs(name, fn != nil)
 	values, err := plan.For[I]()
 	if err != nil {
 		p.problem(p.path(name), err)

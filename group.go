@@ -58,8 +58,8 @@ func GroupByKey[K comparable, V any](in PCollection[KV[K, V]], name string, opts
 // CombinePerKey combines the values of each key and window with fn, without keeping them. See [GroupByKey] for keys.
 func CombinePerKey[K comparable, I, A, O any](in PCollection[KV[K, I]], name string, fn combine.Fn[I, A, O],
 	opts ...GroupOption[K, I]) PCollection[KV[K, O]] {
-	in.owner(name).needs(name, fn != nil)
 	p := in.owner(name)
+	p.needs(name, fn != nil)
 	accs, err := plan.For[A]()
 	if err != nil {
 		p.problem(p.path(name), fmt.Errorf("the accumulator: %w", err))
@@ -91,8 +91,9 @@ func SumPerKey[K comparable, N combine.Number](in PCollection[KV[K, N]], name st
 // CombineGlobally combines all elements of each window with fn. A window without elements has no result. It is the scope of
 // three steps: name/key, name/combine, name/value.
 func CombineGlobally[I, A, O any](in PCollection[I], name string, fn combine.Fn[I, A, O]) PCollection[O] {
-	in.owner(name).needs(name, fn != nil)
-	return Scope(in.owner(name), name, func() PCollection[O] {
+	p := in.owner(name)
+	p.needs(name, fn != nil)
+	return Scope(p, name, func() PCollection[O] {
 		keyed := KeyBy(in, "key", func(I) bool { return false })
 		combined := CombinePerKey(keyed, "combine", fn)
 		return Map(combined, "value", func(kv KV[bool, O]) O { return kv.Value })

@@ -69,8 +69,9 @@ func WithTimestamps[T any, S event.Stamp](in PCollection[T], name string, fn fun
 // WithTimestampsFrom is WithTimestamps with a function that also gets the element's present time.
 func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn func(v T, present event.Time) S,
 	opts ...TimeOption) PCollection[T] {
-	in.owner(name).needs(name, fn != nil)
-	skew := in.owner(name).skewOf(name, opts)
+	p := in.owner(name)
+	p.needs(name, fn != nil)
+	skew := p.skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[T]) exec.Sink[T] {
 		late := b.Late(st, exec.EmittedLate)
 		return func(e *exec.Elem, v T) {
@@ -90,8 +91,8 @@ func WithTimestampsFrom[T any, S event.Stamp](in PCollection[T], name string, fn
 // event.Min and event.Max it stays what it is, so that the end of the input is the end. fn also gets the element's present
 // time; it is shared by all tasks. (Beam has no such step: there, elements that are moved back behind the watermark are late.)
 func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by time.Duration, fn func(v T, present event.Time) S) PCollection[T] {
-	in.owner(name).needs(name, fn != nil)
 	p := in.owner(name)
+	p.needs(name, fn != nil)
 	if by%time.Millisecond != 0 {
 		p.problem(p.path(name), fmt.Errorf("%w: %v: a shift must be whole milliseconds", ErrBadSkew, by))
 	}
@@ -119,8 +120,9 @@ func ShiftTimestamps[T any, S event.Stamp](in PCollection[T], name string, by ti
 
 // MapTimed is Map with a function that also returns the result's time, under the rule of [WithTimestamps].
 func MapTimed[I any, S event.Stamp, O any](in PCollection[I], name string, fn func(I) (S, O), opts ...TimeOption) PCollection[O] {
-	in.owner(name).needs(name, fn != nil)
-	skew := in.owner(name).skewOf(name, opts)
+	p := in.owner(name)
+	p.needs(name, fn != nil)
+	skew := p.skewOf(name, opts)
 	return chain(in, name, func(b *exec.Binder, st *exec.Inst, out exec.Sink[O]) exec.Sink[I] {
 		late := b.Late(st, exec.EmittedLate)
 		return func(e *exec.Elem, v I) {

@@ -118,8 +118,8 @@ func WindowInto[T any](in PCollection[T], name string, w Windowing) PCollection[
 // are flattened. The rest of w is as for WindowInto.
 func WindowBy[T any](in PCollection[T], name string, fn func(dst []event.Window, v T, t event.Time) []event.Window,
 	w Windowing) PCollection[T] {
-	in.owner(name).needs(name, fn != nil)
 	p := in.owner(name)
+	p.needs(name, fn != nil)
 	path := p.path(name)
 	if w.Windows == nil {
 		w.Windows = window.ByElement(path)

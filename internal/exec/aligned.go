@@ -2,13 +2,12 @@ package exec
 
 import (
 	"github.com/levadaflow/levada/event"
-	"github.com/levadaflow/levada/internal/invariants"
 	"github.com/levadaflow/levada/internal/pane"
 	"github.com/levadaflow/levada/internal/progress"
 	"github.com/levadaflow/levada/internal/store"
 )
 
-// aligned is a grouping in one task for windows that do not merge and any trigger: all keys of a window end and expire together. It
+// aligned is a grouping in one task for windows that are known not to overlap, and any trigger: all keys of a window end and expire together. It
 // gives what [table] gives.
 type aligned[K comparable, V, A, R any] struct {
 	windowed[K, V, A, R, paned[A]]
@@ -109,12 +108,8 @@ func (t *aligned[K, V, A, R]) setAlarm(e *Elem, w *opened[K, paned[A]], x *store
 	if !t.g.Panes.Alarms() {
 		return
 	}
-	s := &x.Val
-	if at, ok := t.g.Panes.Alarm(&s.State, e.Now); ok {
-		t.alarms.set(windowKey[K, A]{w, x}, &s.alarm, at)
-	} else {
-		s.alarm.isDue = false
-	}
+	at, ok := t.g.Panes.Alarm(&x.Val.State, e.Now)
+	t.alarms.set(windowKey[K, A]{w, x}, &x.Val.alarm, at, ok)
 }
 
 // moveHold makes a key that has held at a time, if at all, hold at another.
@@ -125,15 +120,8 @@ func (t *aligned[K, V, A, R]) moveHold(w *opened[K, paned[A]], before event.Time
 	if holds {
 		w.held++
 	}
-	if t.g.Panes.Time == pane.EndOfWindow {
-		return
-	}
-	if held {
-		there := t.holds.Remove(before)
-		invariants.Check(there, "%s removes a hold at %v twice", t.st.Step.Name, before)
-	}
-	if holds {
-		t.holds.Add(at)
+	if t.g.Panes.Time != pane.EndOfWindow {
+		moveHold(&t.holds, t.st, before, held, at, holds)
 	}
 }
 
@@ -171,10 +159,7 @@ func (t *aligned[K, V, A, R]) Advance(e *Elem, in event.Time) {
 }
 
 // Alarm implements [Reader].
-func (t *aligned[K, V, A, R]) Alarm() (event.Time, bool) {
-	at, _, ok := t.alarms.first()
-	return at, ok
-}
+func (t *aligned[K, V, A, R]) Alarm() (event.Time, bool) { return t.alarms.next() }
 
 // Clock implements [Reader].
 func (t *aligned[K, V, A, R]) Clock(e *Elem) {

@@ -150,7 +150,7 @@ func (o *open[K, A]) at(p *place) *place {
 
 func (t *table[K, V, A, R]) hold() (string, event.Time, bool) {
 	if t.byDue {
-		due, _, ok := t.due.first()
+		due, ok := t.due.next()
 		return "pane", due - 1, ok
 	}
 	at, ok := t.holds.Min()
@@ -379,12 +379,9 @@ func (t *table[K, V, A, R]) apply(e *Elem, o *open[K, A], f pane.Effect) {
 // settle makes the window's hold and its places in the queues what its state says.
 func (t *table[K, V, A, R]) settle(o *open[K, A], now event.Time) {
 	t.setHold(o, &o.State)
-	t.due.set(o, &o.due, t.g.Panes.Due(&o.State))
-	if at, ok := t.g.Panes.Alarm(&o.State, now); ok {
-		t.alarms.set(o, &o.alarm, at)
-	} else {
-		o.alarm.isDue = false
-	}
+	t.due.set(o, &o.due, t.g.Panes.Due(&o.State), true)
+	at, ok := t.g.Panes.Alarm(&o.State, now)
+	t.alarms.set(o, &o.alarm, at, ok)
 }
 
 func (t *table[K, V, A, R]) setHold(o *open[K, A], s *pane.State) {
@@ -395,14 +392,19 @@ func (t *table[K, V, A, R]) setHold(o *open[K, A], s *pane.State) {
 	if ok == o.isHeld && (!ok || at == o.held) {
 		return
 	}
-	if o.isHeld {
-		there := t.holds.Remove(o.held)
-		invariants.Check(there, "%s removes a hold at %v twice", t.st.Step.Name, o.held)
-	}
-	if ok {
-		t.holds.Add(at)
-	}
+	moveHold(&t.holds, t.st, o.held, o.isHeld, at, ok)
 	o.held, o.isHeld = at, ok
+}
+
+// moveHold makes what has held at a time, if at all, hold at another, if at all.
+func moveHold(all *progress.Holds, st *Inst, before event.Time, held bool, at event.Time, holds bool) {
+	if held {
+		there := all.Remove(before)
+		invariants.Check(there, "%s removes a hold at %v twice", st.Step.Name, before)
+	}
+	if holds {
+		all.Add(at)
+	}
 }
 
 func (t *table[K, V, A, R]) remove(o *open[K, A]) {
@@ -442,10 +444,7 @@ func (t *table[K, V, A, R]) Advance(e *Elem, in event.Time) {
 }
 
 // Alarm implements [Reader].
-func (t *table[K, V, A, R]) Alarm() (event.Time, bool) {
-	at, _, ok := t.alarms.first()
-	return at, ok
-}
+func (t *table[K, V, A, R]) Alarm() (event.Time, bool) { return t.alarms.next() }
 
 // Clock implements [Reader].
 func (t *table[K, V, A, R]) Clock(e *Elem) {

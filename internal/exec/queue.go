@@ -20,16 +20,16 @@ type dueQueue[R any] struct {
 	all   store.TimeQueue[R]
 }
 
-// set says when r is due.
-func (q *dueQueue[R]) set(r R, p *place, due event.Time) {
-	p.due, p.isDue = due, true
-	if !p.inQueue || due < p.queued {
+// set says when r, which has that place, is due, if it is.
+func (q *dueQueue[R]) set(r R, p *place, due event.Time, isDue bool) {
+	p.due, p.isDue = due, isDue
+	if isDue && (!p.inQueue || due < p.queued) {
 		p.queued, p.inQueue = due, true
 		q.all.Add(due, r)
 	}
 }
 
-// first returns the earliest time at which a window is due; ok is false if there is none.
+// first returns the window that is due first, and when; ok is false if there is none.
 func (q *dueQueue[R]) first() (due event.Time, r R, ok bool) {
 	for {
 		at, r, ok := q.all.First()
@@ -50,6 +50,12 @@ func (q *dueQueue[R]) first() (due event.Time, r R, ok bool) {
 		}
 		q.all.Drop()
 	}
+}
+
+// next returns the earliest time at which a window is due; ok is false if there is none.
+func (q *dueQueue[R]) next() (due event.Time, ok bool) {
+	due, _, ok = q.first()
+	return due, ok
 }
 
 // pop takes out a window that is due at in; ok is false if there is none.
